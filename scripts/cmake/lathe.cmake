@@ -1,0 +1,76 @@
+# What every folder's CMakeLists.txt uses: the flags, the build choice, and two functions.
+find_package(Threads REQUIRED)
+find_program(CCACHE ccache)
+if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+if(LATHE_BUILD STREQUAL "cuda")
+  if(NOT CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 90a-real 100-real 120)   # 120 without -real carries PTX
+  endif()
+  enable_language(CUDA)
+  set(CMAKE_CUDA_STANDARD 20)
+  set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+  find_package(CUDAToolkit 12.6 REQUIRED)
+  add_compile_options(
+    "$<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings;-Xcompiler=-Wall,-Wextra,-Werror,-Wno-unused-parameter;-lineinfo;--expt-relaxed-constexpr>")
+endif()
+
+add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Werror>")
+if(LATHE_BUILD STREQUAL "host")
+  # x86-64-v3 (AVX2, FMA) everywhere: nvcc contracts multiply-adds too, and Eigen's alignment must agree between files.
+  # Kernels reinterpret float* as float4*, as CUDA code does.
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    add_compile_options(-march=x86-64-v3)
+  endif()
+  add_compile_options(-fno-strict-aliasing)
+endif()
+if(LATHE_SANITIZE)
+  add_compile_options(-fsanitize=${LATHE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${LATHE_SANITIZE})
+endif()
+include_directories(${CMAKE_SOURCE_DIR})
+
+# lathe_library(name [LINK libraries…]): every source below the current folder, in one object library.
+# Object, not static: implementations register themselves, and a linker drops unreferenced archive members.
+# The build choice is in file names alone: *_onednn.cpp and *_reference.cpp are for the host build,
+# *_cudnn.cpp and *_cublas.cpp for the cuda build. *.cu files are CUDA C++ for nvcc and for g++ alike.
+function(lathe_library name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/*.cu)
+  if(LATHE_BUILD STREQUAL "host")
+    list(FILTER sources EXCLUDE REGEX "_(cudnn|cublas)\\.cpp$")
+    lathe_cuda_as_cxx(${sources})
+  else()
+    list(FILTER sources EXCLUDE REGEX "_(onednn|reference)\\.cpp$")
+  endif()
+  add_library(${name} OBJECT ${sources})
+  target_link_libraries(${name} PUBLIC lathe_cuda_runtime ${ARG_LINK})
+endfunction()
+
+# In the host build g++ compiles .cu files, at -O3 so that flat kernels vectorise.
+function(lathe_cuda_as_cxx)
+  foreach(source ${ARGN})
+    if(source MATCHES "\\.cu$")
+      set_source_files_properties(${source} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++;-O3")
+    endif()
+  endforeach()
+endfunction()
+
+# lathe_test(folder LINK libraries…): every test below tests/<folder> in one program, <folder>_tests.
+function(lathe_test folder)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${folder}/*.cpp ${CMAKE_SOURCE_DIR}/tests/${folder}/*.cu)
+  if(NOT sources)
+    return()
+  endif()
+  if(LATHE_BUILD STREQUAL "host")
+    lathe_cuda_as_cxx(${sources})
+  endif()
+  add_executable(${folder}_tests ${sources})
+  target_link_libraries(${folder}_tests PRIVATE ${ARG_LINK} lathe_cuda_runtime GTest::gtest_main)
+  target_compile_definitions(${folder}_tests PRIVATE LATHE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  gtest_discover_tests(${folder}_tests DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300)
+endfunction()
