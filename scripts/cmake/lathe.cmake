@@ -33,12 +33,12 @@ if(LATHE_SANITIZE)
 endif()
 include_directories(${CMAKE_SOURCE_DIR})
 
-# lathe_library(name [LINK libraries…]): every source below the current folder, in one object library.
-# Object, not static: implementations register themselves, and a linker drops unreferenced archive members.
+# lathe_library(name [OBJECT] [LINK libraries…]): every source below the current folder, in one library.
+# OBJECT for the layers: they register themselves, and a linker drops unreferenced members of an archive.
 # The build choice is in file names alone: *_onednn.cpp and *_reference.cpp are for the host build,
 # *_cudnn.cpp and *_cublas.cpp for the cuda build. *.cu files are CUDA C++ for nvcc and for g++ alike.
 function(lathe_library name)
-  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "OBJECT" "" "LINK" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/*.cu)
   if(LATHE_BUILD STREQUAL "host")
     list(FILTER sources EXCLUDE REGEX "_(cudnn|cublas)\\.cpp$")
@@ -46,7 +46,11 @@ function(lathe_library name)
   else()
     list(FILTER sources EXCLUDE REGEX "_(onednn|reference)\\.cpp$")
   endif()
-  add_library(${name} OBJECT ${sources})
+  if(ARG_OBJECT)
+    add_library(${name} OBJECT ${sources})
+  else()
+    add_library(${name} STATIC ${sources})
+  endif()
   target_link_libraries(${name} PUBLIC lathe_cuda_runtime ${ARG_LINK})
 endfunction()
 
