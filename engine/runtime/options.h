@@ -1,0 +1,51 @@
+// Options: the single place for every optimisation switch (docs/design.md, section 3).
+// Printed at the start of a run, stored in every result file, hashed into every cache key.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace lathe {
+
+enum class Precision { fp32, tf32, bf16, fp16 };
+enum class Memory { naive, pool, plan };
+
+// Requested values. What is in effect can differ (see Effective); --strict makes a difference an error.
+struct Options {
+  std::string kernels = "library";                   // implementation of every operation …
+  std::map<std::string, std::string> kernels_by_op;  // … and per operation, e.g. {"conv2d", "handwritten"}
+  Precision precision = Precision::fp32;
+  std::string layout = "nchw";     // nchw, nhwc or native (the library's own blocked layout)
+  std::string fusion = "off";      // on, off, or a comma-separated list of rules
+  Memory memory = Memory::plan;
+  std::string recompute = "off";   // off, auto, or a budget in MiB
+  bool capture = false;            // replay the step as a CUDA graph
+  bool overlap = true;             // load and copy while computing
+  int workers = 1;                 // loader threads; 0 loads in the training thread
+  bool augment_on_device = true;
+  bool autotune = false;
+  bool deterministic = true;
+  bool strict = false;
+
+  std::string implementation_for(const std::string& operation) const;
+};
+
+// One row of the requested-versus-effective table; reason is empty where the two agree.
+struct Switch {
+  std::string name, requested, effective, reason;
+};
+
+// Every switch of `options` with the value that this build and device give it.
+std::vector<Switch> effective_switches(const Options& options);
+
+// The options as they will really run, after effective_switches.
+Options effective_options(const Options& options);
+
+// Stable text of every switch, "kernels=library precision=fp32 …": for cache keys and result files.
+std::string to_string(const Options& options);
+// FNV-1a of to_string(options).
+uint64_t hash(const Options& options);
+
+}  // namespace lathe
