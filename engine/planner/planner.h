@@ -32,6 +32,7 @@ Packing pack_naive(const std::vector<Lifetime>& lifetimes);
 void check_packing(const std::vector<Lifetime>& lifetimes, const Packing& packing);
 
 struct MemoryPlan {
+  std::vector<int> owner_of_value;         // the value whose bytes it shares (views, updates, in place); often itself
   std::vector<int> buffer_of_value;        // index into lifetimes; -1 for values outside the arena
   std::vector<int> workspace_of_step;      // index into lifetimes, -1 where a step has none
   std::vector<Lifetime> lifetimes;
