@@ -90,8 +90,8 @@ Surface round_surface(const Scene& scene, float u, float v) {
   u /= scene.aspect;
   Surface surface{.along = u, .across = v};
   if (scene.kind == FruitKind::apple) {  // dimples above and below, narrower towards the bottom
-    u *= 1 + 0.16f * v;
-    v += (v < 0 ? -0.30f : 0.10f) / (1 + 14 * u * u);
+    u *= 1 + 0.2f * v;
+    v += (v < 0 ? -0.36f : 0.12f) / (1 + 12 * u * u);
     v *= 1.08f;
   }
   surface.inside = u * u + v * v < 1;
@@ -147,7 +147,7 @@ Colour skin_colour(const Scene& scene, const Surface& at) {
 bool trimmings(const Scene& scene, float u, float v, Colour& colour) {
   if (scene.kind == FruitKind::apple) {
     const float lean = u - 0.25f * (v + 0.7f) * (v + 0.7f);
-    if (scene.stem && v > -1.12f && v < -0.58f && std::abs(lean) < 0.055f) {
+    if (scene.stem && v > -1.12f && v < -0.58f && std::abs(lean) < 0.07f) {
       colour = {0.3f, 0.2f, 0.1f};
       return true;
     }

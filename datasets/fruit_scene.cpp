@@ -69,7 +69,7 @@ void draw_skin(Scene& scene, Random& random) {
                         : sort == 2 ? random.uniform(42, 62)
                                     : random.uniform(35, 80);
       scene.skin = hsv(hue, random.uniform(0.65f, 0.9f), random.uniform(0.65f, 0.95f));
-      scene.blush = hsv(random.uniform(-8, 22), 0.85f, random.uniform(0.6f, 0.9f));
+      scene.blush = hsv(random.uniform(-10, 10), 0.85f, random.uniform(0.6f, 0.9f));
       scene.blush_amount = sort == 3 ? random.uniform(0.6f, 1) : random.uniform(0, 0.3f);
       break;
     }
@@ -79,9 +79,9 @@ void draw_skin(Scene& scene, Random& random) {
       scene.blush_amount = random.chance(0.35f) ? random.uniform(0.5f, 1) : random.uniform(0, 0.3f);
       break;
     case FruitKind::orange:
-      scene.skin = hsv(random.uniform(16, 44), random.uniform(0.75f, 0.95f), random.uniform(0.75f, 1));
+      scene.skin = hsv(random.uniform(18, 40), random.uniform(0.8f, 0.95f), random.uniform(0.75f, 1));
       scene.blush = hsv(random.uniform(50, 90), 0.75f, random.uniform(0.6f, 0.85f));
-      scene.blush_amount = random.chance(0.25f) ? random.uniform(0.5f, 1) : random.uniform(0, 0.2f);
+      scene.blush_amount = random.chance(0.15f) ? random.uniform(0.5f, 1) : random.uniform(0, 0.2f);
       break;
   }
 }
@@ -117,7 +117,7 @@ void draw_age(Scene& scene, bool rotten, Random& random) {
       mould.colour = hsv(random.uniform(90, 200), random.uniform(0.05f, 0.3f), random.uniform(0.65f, 0.9f));
       scene.patches.push_back(mould);
     }
-    const float dull = random.uniform(0.15f, 0.5f);  // towards a grayish brown
+    const float dull = random.uniform(0.1f, 0.35f);  // towards a grayish brown
     for (Colour* colour : {&scene.skin, &scene.blush}) {
       colour->red += (0.45f - colour->red) * dull;
       colour->green += (0.36f - colour->green) * dull;
@@ -144,14 +144,14 @@ Scene draw_scene(FruitKind kind, bool rotten, Random& random) {
   draw_background(scene, random);
 
   const bool banana = kind == FruitKind::banana;
-  scene.radius = banana ? random.uniform(0.6f, 0.95f) : random.uniform(0.42f, 0.8f);
+  scene.radius = banana ? random.uniform(0.6f, 0.95f) : random.uniform(0.5f, 0.82f);
   const float room = 1.1f - scene.radius;  // the fruit may leave the picture a little
   scene.x = random.uniform(-room, room), scene.y = random.uniform(-room, room);
-  const float tilt = kind == FruitKind::apple ? random.uniform(-0.9f, 0.9f) : random.uniform(-kPi, kPi);
+  const float tilt = kind == FruitKind::apple ? random.uniform(-0.7f, 0.7f) : random.uniform(-kPi, kPi);
   scene.cosine = std::cos(tilt), scene.sine = std::sin(tilt);
   scene.aspect = banana ? random.uniform(0.24f, 0.34f) : random.uniform(0.93f, 1.08f);
   scene.bend = random.uniform(0.7f, 1.15f);
-  scene.stem = random.chance(0.8f), scene.leaf = random.chance(0.3f);
+  scene.stem = random.chance(0.9f), scene.leaf = random.chance(0.3f);
   draw_skin(scene, random);
   draw_age(scene, rotten, random);
 
@@ -164,10 +164,10 @@ Scene draw_scene(FruitKind kind, bool rotten, Random& random) {
   const float azimuth = random.uniform(0, 2 * kPi), height = random.uniform(0.5f, 1);
   const float flat = std::sqrt(1 - height * height);
   scene.light = {flat * std::cos(azimuth), flat * std::sin(azimuth), height};
-  scene.brightness = random.uniform(0.6f, 1.15f);
+  scene.brightness = random.uniform(0.75f, 1.25f);
   scene.cast = {random.uniform(0.82f, 1.12f), random.uniform(0.88f, 1.08f), random.uniform(0.78f, 1.15f)};
   scene.shadow = random.uniform(0.2f, 0.6f);
-  scene.noise = random.uniform(0.005f, 0.06f);
+  scene.noise = random.uniform(0.005f, 0.045f);
   return scene;
 }
 
