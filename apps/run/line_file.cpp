@@ -16,11 +16,10 @@
 
 namespace lathe {
 
-LineFile::LineFile(const std::filesystem::path& path) : path_(path.string()) {
-  fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+LineFile::LineFile(const std::filesystem::path& path)
+    : LineFile(path.string(), ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
   if (fd_ < 0) fail("open");
   if (::flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    ::close(fd_);
     throw Error(ExitCode::failure,
                 printable(path_) + ": another process is writing this run; wait for it or use --out");
   }

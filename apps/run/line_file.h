@@ -22,11 +22,13 @@ class LineFile {
   bool empty() const { return size_ == 0; }
 
  private:
+  // Takes the descriptor, so that it is closed whatever the public constructor finds.
+  LineFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
   [[noreturn]] void fail(const std::string& action);
   void drop_half_line();
 
   std::string path_;
-  int fd_ = -1;
+  int fd_;
   bool regular_ = false;
   int64_t size_ = 0;  // bytes, of whole lines
 };
