@@ -67,7 +67,7 @@ using Enqueue = std::function<void(cudaStream_t)>;
 struct Prepared {
   std::function<Enqueue(const Bindings&)> bind;
   int64_t workspace_bytes = 0;   // planned like a tensor, live during this node only
-  std::string detail;            // chosen algorithm, for `plan` and `profile`
+  std::string detail = {};       // chosen algorithm, for `plan` and `profile`
 };
 
 // One way to compute an operation.
