@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <optional>
 
@@ -28,6 +27,10 @@ std::string shown(const std::string& value) {
   for (char& c : text)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
   return "'" + text + (value.size() > 80 ? "…'" : "'");
+}
+
+bool looks_like_option(const std::string& word) {
+  return word.size() > 1 && word[0] == '-' && (word[1] == '-' || (word[1] >= 'a' && word[1] <= 'z') || (word[1] >= 'A' && word[1] <= 'Z'));
 }
 
 std::vector<std::string_view> command_words() {
@@ -83,10 +86,6 @@ const OptionSpec& find_option_of(Command command, const std::string& name) {
   if (option && (option->commands & on(command))) return *option;
   if (option) throw usage("--{} is no option of {}", name, command_name);
   throw usage("{} has no option {}{}", command_name, shown("--" + name), did_you_mean(name, names_of(command), "--"));
-}
-
-bool looks_like_option(const std::string& word) {
-  return word.size() > 1 && word[0] == '-' && (word[1] == '-' || std::isalpha(static_cast<unsigned char>(word[1])));
 }
 
 // One option as typed; no value where none was.

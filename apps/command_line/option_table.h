@@ -35,14 +35,14 @@ enum class Kind {
 using Check = std::string (*)(const std::string& value);
 
 struct OptionSpec {
-  std::string_view name;  // without the dashes
+  std::string_view name = {};  // without the dashes
   Kind kind = Kind::text;
   CommandSet commands = 0;
-  std::string_view group;
-  std::string_view value_name;  // "DIR"; for choices made from them
-  std::string_view fallback;    // the default as text; "" is "not set"
-  std::string_view help;        // one line
-  std::string_view example;     // "--lr 0.05"
+  std::string_view group = {};
+  std::string_view value_name = {};  // "DIR"; for choices made from them
+  std::string_view fallback = {};    // the default as text; "" is "not set"
+  std::string_view help = {};        // one line
+  std::string_view example = {};     // "--lr 0.05"
   std::vector<std::string_view> choices = {};
   double least = 0, most = 0;
   Check check = nullptr;

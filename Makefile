@@ -1,0 +1,76 @@
+# The front door: make train trains with no further preparation; make help lists the rest.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := build
+JOBS ?= $(shell nproc)
+ARGS ?=
+export PATH := $(PATH):/usr/local/cuda/bin
+
+# An NVIDIA GPU that answers and a cuda build: then that is the program; else the host build.
+define link_program
+if [ -x build/cuda/lathe ] && { [ ! -x build/host/lathe ] || nvidia-smi -L >/dev/null 2>&1; }; \
+then build=cuda; else build=host; fi; \
+ln -sfn $$build/lathe build/lathe; echo "build/lathe is the $$build build"
+endef
+
+# configure_and_build(preset, targets): CMake configures once, Ninja rebuilds what changed.
+define configure_and_build
+[ -f build/$(1)/build.ninja ] || cmake --preset $(1) >/dev/null; \
+cmake --build build/$(1) -j $(JOBS) $(if $(2),--target $(2))
+endef
+
+.PHONY: help setup build train test cuda format tidy test-asan test-tsan clean install-completion
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup:  ## install what the build needs (Debian packages)
+	@scripts/setup.sh
+
+build: setup  ## the host build: build/lathe (default)
+	@echo "building build/host"
+	@$(call configure_and_build,host)
+	@$(link_program)
+
+train: setup  ## build, then train VGG16 on the built-in pictures; ARGS="--epochs 3" adds options
+	@echo "building build/host"
+	@$(call configure_and_build,host,lathe)
+	@$(link_program)
+	build/lathe train $(ARGS)
+
+test: setup  ## build and run every test
+	@echo "building build/host"
+	@$(call configure_and_build,host)
+	@$(link_program)
+	@ctest --test-dir build/host --output-on-failure --no-tests=error -j2
+
+cuda: setup  ## the cuda build, with nvcc: build/cuda
+	@command -v nvcc >/dev/null || { echo "make cuda: no nvcc on PATH; the CUDA Toolkit 12.6 or newer has it" >&2; exit 1; }
+	@echo "building build/cuda"
+	@$(call configure_and_build,cuda)
+	@$(link_program)
+
+test-asan: setup  ## every test under AddressSanitizer and UndefinedBehaviorSanitizer
+	@echo "building build/asan"
+	@$(call configure_and_build,asan)
+	@ctest --test-dir build/asan --output-on-failure --no-tests=error -j2
+
+test-tsan: setup  ## the tests with threads (hostcuda, datasets) under ThreadSanitizer
+	@echo "building build/tsan"
+	@$(call configure_and_build,tsan,hostcuda_tests datasets_tests)
+	@TSAN_OPTIONS=halt_on_error=1 build/tsan/hostcuda_tests --gtest_brief=1
+	@TSAN_OPTIONS=halt_on_error=1 build/tsan/datasets_tests --gtest_brief=1
+
+format:  ## clang-format over every tracked source
+	@git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' | xargs -r clang-format -i
+
+tidy: build  ## clang-tidy over every tracked source of the host build
+	@git ls-files 'apps/*.cpp' 'layers/*.cpp' 'datasets/*.cpp' 'engine/*.cpp' 'hostcuda/*.cpp' \
+	  | grep -Ev '_(cudnn|cublas)\.cpp$$' | xargs -r -P $(JOBS) -n 1 clang-tidy -p build/host --quiet
+
+install-completion: build  ## bash completion of lathe for this user
+	@mkdir -p $${XDG_DATA_HOME:-$$HOME/.local/share}/bash-completion/completions
+	build/lathe completion bash > $${XDG_DATA_HOME:-$$HOME/.local/share}/bash-completion/completions/lathe
+
+clean:  ## remove what was built (runs/ stays)
+	rm -rf build
