@@ -20,10 +20,14 @@ constexpr int64_t kAlignment = 256;  // bytes; covers a cache line and every vec
 Tag format(const Type& type) {
   constexpr Tag kRowMajor[] = {Tag::a, Tag::ab, Tag::abc, Tag::abcd, Tag::abcde, Tag::abcdef};
   switch (type.layout) {
-    case Layout::nchw: return kRowMajor[type.shape.rank() - 1];
-    case Layout::nhwc: return Tag::nhwc;
-    case Layout::nchw8c: return Tag::nChw8c;
-    case Layout::nchw16c: return Tag::nChw16c;
+    case Layout::nchw:
+      return kRowMajor[type.shape.rank() - 1];
+    case Layout::nhwc:
+      return Tag::nhwc;
+    case Layout::nchw8c:
+      return Tag::nChw8c;
+    case Layout::nchw16c:
+      return Tag::nChw16c;
   }
   throw std::logic_error("oneDNN: unknown layout");
 }
@@ -31,13 +35,13 @@ Tag format(const Type& type) {
 // An operand, or a temporary in the workspace.
 struct Place {
   enum Kind { input, output, workspace } kind;
-  int64_t position;   // index of the operand, or byte offset
+  int64_t position;  // index of the operand, or byte offset
   memory::desc descriptor;
 };
 
 struct Work {
   dnnl::primitive primitive;
-  std::vector<std::pair<int, Place>> arguments;   // by DNNL_ARG_*
+  std::vector<std::pair<int, Place>> arguments;  // by DNNL_ARG_*
 };
 
 // The primitives of one step in their order.
@@ -60,9 +64,12 @@ Work reorder(Program& program, const Place& from, const Place& to) {
 
 void* address(const Place& place, const Bindings& bindings) {
   switch (place.kind) {
-    case Place::input: return const_cast<void*>(bindings.inputs.at(place.position));   // oneDNN only reads it
-    case Place::output: return bindings.outputs.at(place.position);
-    case Place::workspace: return static_cast<char*>(bindings.workspace) + place.position;
+    case Place::input:
+      return const_cast<void*>(bindings.inputs.at(place.position));  // oneDNN only reads it
+    case Place::output:
+      return bindings.outputs.at(place.position);
+    case Place::workspace:
+      return static_cast<char*>(bindings.workspace) + place.position;
   }
   throw std::logic_error("oneDNN: unknown place");
 }
@@ -78,7 +85,7 @@ Enqueue bind(const Program& program, const Bindings& bindings) {
   for (const Work& work : program.works) {
     Execution execution{work.primitive, {}};
     for (const auto& [argument, place] : work.arguments) {
-      if (place.descriptor.get_size() == 0) continue;   // no scratchpad wanted
+      if (place.descriptor.get_size() == 0) continue;  // no scratchpad wanted
       execution.arguments[argument] = memory(place.descriptor, engine(), address(place, bindings));
     }
     executions.push_back(std::move(execution));
@@ -99,12 +106,18 @@ const dnnl::engine& engine() {
 
 memory::data_type data_type(DType dtype) {
   switch (dtype) {
-    case DType::f32: return memory::data_type::f32;
-    case DType::f16: return memory::data_type::f16;
-    case DType::bf16: return memory::data_type::bf16;
-    case DType::u8: return memory::data_type::u8;
-    case DType::i32: return memory::data_type::s32;
-    case DType::i64: break;
+    case DType::f32:
+      return memory::data_type::f32;
+    case DType::f16:
+      return memory::data_type::f16;
+    case DType::bf16:
+      return memory::data_type::bf16;
+    case DType::u8:
+      return memory::data_type::u8;
+    case DType::i32:
+      return memory::data_type::s32;
+    case DType::i64:
+      break;
   }
   throw std::logic_error("oneDNN has no data type for " + to_string(dtype));
 }
@@ -125,8 +138,9 @@ dnnl::primitive_attr user_scratchpad() {
   return attributes;
 }
 
-Prepared as_step(const dnnl::primitive& primitive, const memory::desc& scratchpad, const std::vector<Operand>& inputs,
-                 const std::vector<Operand>& outputs, const std::string& detail) {
+Prepared as_step(const dnnl::primitive& primitive, const memory::desc& scratchpad,
+                 const std::vector<Operand>& inputs, const std::vector<Operand>& outputs,
+                 const std::string& detail) {
   Program program;
   Work work{primitive, {}};
   std::vector<Work> afterwards;
@@ -151,7 +165,8 @@ Prepared as_step(const dnnl::primitive& primitive, const memory::desc& scratchpa
   work.arguments.emplace_back(DNNL_ARG_SCRATCHPAD, program.reserve(scratchpad));
   program.works.push_back(std::move(work));
   std::move(afterwards.begin(), afterwards.end(), std::back_inserter(program.works));
-  return {[program](const Bindings& bindings) { return bind(program, bindings); }, program.workspace_bytes, detail};
+  return {[program](const Bindings& bindings) { return bind(program, bindings); }, program.workspace_bytes,
+          detail};
 }
 
 Prepared guarded(const Call& call, const std::function<Prepared()>& make) {

@@ -24,15 +24,16 @@ dnnl::primitive_attr user_scratchpad();
 
 // One operand of a primitive. Where the two formats differ, the step reorders it through the workspace.
 struct Operand {
-  int argument;                // DNNL_ARG_*
-  dnnl::memory::desc tensor;   // as the node's tensor lies in memory
-  dnnl::memory::desc wanted;   // as the primitive wants it
+  int argument;               // DNNL_ARG_*
+  dnnl::memory::desc tensor;  // as the node's tensor lies in memory
+  dnnl::memory::desc wanted;  // as the primitive wants it
 };
 
-// One primitive as a node: inputs[i] and outputs[i] are the node's. Everything is created in prepare and bind,
-// a step only executes. The workspace holds the reordered operands and the scratchpad.
+// One primitive as a node: inputs[i] and outputs[i] are the node's. Everything is created in prepare and
+// bind, a step only executes. The workspace holds the reordered operands and the scratchpad.
 Prepared as_step(const dnnl::primitive& primitive, const dnnl::memory::desc& scratchpad,
-                 const std::vector<Operand>& inputs, const std::vector<Operand>& outputs, const std::string& detail);
+                 const std::vector<Operand>& inputs, const std::vector<Operand>& outputs,
+                 const std::string& detail);
 
 // Calls `make` and turns a dnnl::error into Error(failure) "<call.name>: oneDNN: <its message>".
 Prepared guarded(const Call& call, const std::function<Prepared()>& make);

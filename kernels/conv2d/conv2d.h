@@ -17,8 +17,10 @@ struct ConvShape {
   int64_t padding_h, padding_w;
   int64_t dilation_h, dilation_w;
   int64_t groups;
-  int64_t group_inputs() const { return C / groups; }    // input channels that one filter sees
-  int64_t group_outputs() const { return O / groups; }
+  __host__ __device__ int64_t group_inputs() const {
+    return C / groups;
+  }  // input channels that one filter sees
+  __host__ __device__ int64_t group_outputs() const { return O / groups; }
 };
 
 // y = conv(x, w).

@@ -8,7 +8,8 @@
 namespace lathe {
 namespace {
 
-constexpr int64_t kLargest = (int64_t{1} << 31) - 1;   // of an attribute or kernel extent: products fit 64 bits
+constexpr int64_t kLargest =
+    (int64_t{1} << 31) - 1;  // of attributes and padded extents: kernels count rows in 32 bits
 
 struct Window {
   std::vector<int64_t> stride, padding, dilation;
@@ -19,8 +20,9 @@ std::vector<int64_t> pair(const Call& call, const std::string& name, int64_t lea
   std::vector<int64_t> values = call.attributes.integers(name);
   require(values.size() == 2, call, fmt::format("{} takes two numbers, height and width", name));
   for (int64_t value : values) {
-    require(value >= least && value <= kLargest, call,
-            fmt::format("{} {}×{} is out of range, each must be at least {}", name, values[0], values[1], least));
+    require(
+        value >= least && value <= kLargest, call,
+        fmt::format("{} {}×{} is out of range, each must be at least {}", name, values[0], values[1], least));
   }
   return values;
 }
@@ -39,7 +41,8 @@ void require_tensor(const Call& call, const char* operand, const Type& type) {
 
 void require_channels(const Call& call, int64_t channels, int64_t filters, int64_t groups) {
   require(channels % groups == 0 && filters % groups == 0, call,
-          fmt::format("{} input and {} output channels cannot be split into {} groups", channels, filters, groups));
+          fmt::format("{} input and {} output channels cannot be split into {} groups", channels, filters,
+                      groups));
 }
 
 // Output height and width of a convolution.
@@ -47,15 +50,17 @@ std::array<int64_t, 2> output_size(const Call& call, const Window& window, std::
                                    std::array<int64_t, 2> kernel) {
   std::array<int64_t, 2> output{};
   for (int axis = 0; axis < 2; ++axis) {
-    require(kernel[axis] <= kLargest && input[axis] <= kLargest, call, "extents past 2^31 are not supported");
-    int64_t reach = (kernel[axis] - 1) * window.dilation[axis] + 1;   // input rows that a window spans
-    int64_t slack = input[axis] + 2 * window.padding[axis] - reach;
+    int64_t padded = input[axis] + 2 * window.padding[axis];
+    require(kernel[axis] <= kLargest && input[axis] <= kLargest && padded <= kLargest, call,
+            fmt::format("a padded extent of {} is past the limit of 2^31", padded));
+    int64_t slack = padded - ((kernel[axis] - 1) * window.dilation[axis] + 1);  // less what a window spans
     auto both = [](const auto& values) {
-      return values[0] == values[1] ? fmt::format("{}", values[0]) : fmt::format("{}×{}", values[0], values[1]);
+      return values[0] == values[1] ? fmt::format("{}", values[0])
+                                    : fmt::format("{}×{}", values[0], values[1]);
     };
     require(slack >= 0, call,
-            fmt::format("kernel {}×{} with dilation {} does not fit a {}×{} input padded by {}", kernel[0], kernel[1],
-                        both(window.dilation), input[0], input[1], both(window.padding)));
+            fmt::format("kernel {}×{} with dilation {} does not fit a {}×{} input padded by {}", kernel[0],
+                        kernel[1], both(window.dilation), input[0], input[1], both(window.padding)));
     output[axis] = slack / window.stride[axis] + 1;
   }
   return output;
@@ -96,8 +101,8 @@ struct Conv2d final : Convolution<ConvDirection::fprop> {
     Window win = window(call);
     require_channels(call, x.shape[1], w.shape[0], win.groups);
     require(w.shape[1] == x.shape[1] / win.groups, call,
-            fmt::format("weights {} take {} input channels, the input has {} in {} group{}", to_string(w.shape),
-                        w.shape[1], x.shape[1], win.groups, win.groups == 1 ? "" : "s"));
+            fmt::format("weights {} take {} input channels, the input has {} in {} group{}",
+                        to_string(w.shape), w.shape[1], x.shape[1], win.groups, win.groups == 1 ? "" : "s"));
     auto [height, width] = output_size(call, win, {x.shape[2], x.shape[3]}, {w.shape[2], w.shape[3]});
     return {{x.dtype, {x.shape[0], w.shape[0], height, width}}};
   }
@@ -161,9 +166,12 @@ const Register<Conv2dWgrad> conv2d_wgrad;
 ConvOperands conv_operands(ConvDirection direction, const Call& call) {
   const Type &first = call.inputs.at(0), &second = call.inputs.at(1), &result = call.outputs.at(0);
   switch (direction) {
-    case ConvDirection::fprop: return {first, second, result};
-    case ConvDirection::dgrad: return {result, second, first};
-    case ConvDirection::wgrad: return {first, result, second};
+    case ConvDirection::fprop:
+      return {first, second, result};
+    case ConvDirection::dgrad:
+      return {result, second, first};
+    case ConvDirection::wgrad:
+      return {first, result, second};
   }
   throw std::logic_error("conv_operands: unknown direction");
 }
@@ -174,9 +182,21 @@ ConvShape conv_shape(ConvDirection direction, const Call& call) {
   const auto& stride = call.attributes.integers("stride");
   const auto& padding = call.attributes.integers("padding");
   const auto& dilation = call.attributes.integers("dilation");
-  return {.N = x[0], .C = x[1], .H = x[2], .W = x[3], .O = y[1], .OH = y[2], .OW = y[3],
-          .kernel_h = w[2], .kernel_w = w[3], .stride_h = stride[0], .stride_w = stride[1],
-          .padding_h = padding[0], .padding_w = padding[1], .dilation_h = dilation[0], .dilation_w = dilation[1],
+  return {.N = x[0],
+          .C = x[1],
+          .H = x[2],
+          .W = x[3],
+          .O = y[1],
+          .OH = y[2],
+          .OW = y[3],
+          .kernel_h = w[2],
+          .kernel_w = w[3],
+          .stride_h = stride[0],
+          .stride_w = stride[1],
+          .padding_h = padding[0],
+          .padding_w = padding[1],
+          .dilation_h = dilation[0],
+          .dilation_w = dilation[1],
           .groups = call.attributes.integer("groups")};
 }
 

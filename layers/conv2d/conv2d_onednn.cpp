@@ -28,7 +28,7 @@ memory::desc weights_descriptor(const ConvShape& s) {
 Plan make_plan(ConvDirection direction, dnnl::algorithm algorithm, const ConvShape& s, const memory::desc& x,
                const memory::desc& y) {
   memory::dims strides{s.stride_h, s.stride_w}, padding{s.padding_h, s.padding_w};
-  memory::dims dilates{s.dilation_h - 1, s.dilation_w - 1};   // oneDNN counts the gap
+  memory::dims dilates{s.dilation_h - 1, s.dilation_w - 1};  // oneDNN counts the gap
   memory::desc w = onednn::any_format(weights_descriptor(s));
   dnnl::primitive_attr attributes = onednn::user_scratchpad();
   dnnl::convolution_forward::primitive_desc forward(
@@ -36,19 +36,31 @@ Plan make_plan(ConvDirection direction, dnnl::algorithm algorithm, const ConvSha
       onednn::engine());
   switch (direction) {
     case ConvDirection::fprop:
-      return {dnnl::convolution_forward(forward), forward.src_desc(), forward.weights_desc(), forward.dst_desc(),
-              forward.scratchpad_desc(), forward.impl_info_str()};
+      return {dnnl::convolution_forward(forward),
+              forward.src_desc(),
+              forward.weights_desc(),
+              forward.dst_desc(),
+              forward.scratchpad_desc(),
+              forward.impl_info_str()};
     case ConvDirection::dgrad: {
       dnnl::convolution_backward_data::primitive_desc backward(
           {algorithm, x, w, y, strides, dilates, padding, padding}, attributes, onednn::engine(), forward);
-      return {dnnl::convolution_backward_data(backward), backward.diff_src_desc(), backward.weights_desc(),
-              backward.diff_dst_desc(), backward.scratchpad_desc(), backward.impl_info_str()};
+      return {dnnl::convolution_backward_data(backward),
+              backward.diff_src_desc(),
+              backward.weights_desc(),
+              backward.diff_dst_desc(),
+              backward.scratchpad_desc(),
+              backward.impl_info_str()};
     }
     case ConvDirection::wgrad: {
       dnnl::convolution_backward_weights::primitive_desc backward(
           {algorithm, x, w, y, strides, dilates, padding, padding}, attributes, onednn::engine(), forward);
-      return {dnnl::convolution_backward_weights(backward), backward.src_desc(), backward.diff_weights_desc(),
-              backward.diff_dst_desc(), backward.scratchpad_desc(), backward.impl_info_str()};
+      return {dnnl::convolution_backward_weights(backward),
+              backward.src_desc(),
+              backward.diff_weights_desc(),
+              backward.diff_dst_desc(),
+              backward.scratchpad_desc(),
+              backward.impl_info_str()};
     }
   }
   throw std::logic_error("make_plan: unknown direction");
@@ -64,8 +76,8 @@ int slowness(const Plan& plan) {
   return contains("gemm") && !contains("brg") ? 1 : 0;
 }
 
-Plan choose_plan(ConvDirection direction, dnnl::algorithm algorithm, const ConvShape& shape, const memory::desc& x,
-                 const memory::desc& y) {
+Plan choose_plan(ConvDirection direction, dnnl::algorithm algorithm, const ConvShape& shape,
+                 const memory::desc& x, const memory::desc& y) {
   Plan as_given = make_plan(direction, algorithm, shape, x, y);
   if (slowness(as_given) == 0) return as_given;
   Plan preferred = make_plan(direction, algorithm, shape, onednn::any_format(x), onednn::any_format(y));
@@ -77,7 +89,8 @@ Prepared prepare(const Call& call, const Options& options) {
   return onednn::guarded(call, [&] {
     ConvShape shape = conv_shape(direction, call);
     ConvOperands types = conv_operands(direction, call);
-    memory::desc x = onednn::descriptor(types.x), w = weights_descriptor(shape), y = onednn::descriptor(types.y);
+    memory::desc x = onednn::descriptor(types.x), w = weights_descriptor(shape),
+                 y = onednn::descriptor(types.y);
     Plan plan = choose_plan(direction, choose_algorithm(call, options), shape, x, y);
 
     bool activations = plan.x != x || plan.y != y;
@@ -89,9 +102,11 @@ Prepared prepare(const Call& call, const Options& options) {
       case ConvDirection::fprop:
         return step({{DNNL_ARG_SRC, x, plan.x}, {DNNL_ARG_WEIGHTS, w, plan.w}}, {DNNL_ARG_DST, y, plan.y});
       case ConvDirection::dgrad:
-        return step({{DNNL_ARG_DIFF_DST, y, plan.y}, {DNNL_ARG_WEIGHTS, w, plan.w}}, {DNNL_ARG_DIFF_SRC, x, plan.x});
+        return step({{DNNL_ARG_DIFF_DST, y, plan.y}, {DNNL_ARG_WEIGHTS, w, plan.w}},
+                    {DNNL_ARG_DIFF_SRC, x, plan.x});
       case ConvDirection::wgrad:
-        return step({{DNNL_ARG_SRC, x, plan.x}, {DNNL_ARG_DIFF_DST, y, plan.y}}, {DNNL_ARG_DIFF_WEIGHTS, w, plan.w});
+        return step({{DNNL_ARG_SRC, x, plan.x}, {DNNL_ARG_DIFF_DST, y, plan.y}},
+                    {DNNL_ARG_DIFF_WEIGHTS, w, plan.w});
     }
     throw std::logic_error("conv2d: unknown direction");
   });

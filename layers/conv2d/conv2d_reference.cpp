@@ -16,25 +16,36 @@ struct Place {
   }
 };
 
+// Calls use(output position, input position) along one axis for every output; its input is
+// p·stride + first, and those in the padding are skipped.
+template <typename Use>
+void for_each_pair(int64_t outputs, int64_t inputs, int64_t stride, int64_t first, const Use& use) {
+  for (int64_t p = 0; p < outputs; ++p) {
+    int64_t h = p * stride + first;
+    if (h >= 0 && h < inputs) use(p, h);
+  }
+}
+
 // Calls multiply_add(position in x, in w, in y) for every product of the convolution.
 template <typename MultiplyAdd>
-void for_each_product(const ConvShape& s, const Place& x_at, const Place& y_at, const MultiplyAdd& multiply_add) {
-  for (int64_t n = 0; n < s.N; ++n)
-    for (int64_t o = 0; o < s.O; ++o)
-      for (int64_t c = 0; c < s.group_inputs(); ++c)
-        for (int64_t i = 0; i < s.kernel_h; ++i)
-          for (int64_t j = 0; j < s.kernel_w; ++j)
-            for (int64_t p = 0; p < s.OH; ++p) {
-              int64_t h = p * s.stride_h - s.padding_h + i * s.dilation_h;
-              if (h < 0 || h >= s.H) continue;
-              int64_t channel = o / s.group_outputs() * s.group_inputs() + c;
-              int64_t w_at = ((o * s.group_inputs() + c) * s.kernel_h + i) * s.kernel_w + j;
-              for (int64_t q = 0; q < s.OW; ++q) {
-                int64_t w = q * s.stride_w - s.padding_w + j * s.dilation_w;
-                if (w < 0 || w >= s.W) continue;
-                multiply_add(x_at(n, channel, h * s.W + w), w_at, y_at(n, o, p * s.OW + q));
-              }
-            }
+void for_each_product(const ConvShape& s, const Place& x_at, const Place& y_at,
+                      const MultiplyAdd& multiply_add) {
+  int64_t w_at = 0;
+  for (int64_t o = 0; o < s.O; ++o) {
+    for (int64_t c = o / s.group_outputs() * s.group_inputs(), end = c + s.group_inputs(); c < end; ++c) {
+      for (int64_t i = 0; i < s.kernel_h; ++i) {
+        for (int64_t j = 0; j < s.kernel_w; ++j, ++w_at) {
+          for (int64_t n = 0; n < s.N; ++n) {
+            for_each_pair(s.OH, s.H, s.stride_h, i * s.dilation_h - s.padding_h, [&](int64_t p, int64_t h) {
+              for_each_pair(s.OW, s.W, s.stride_w, j * s.dilation_w - s.padding_w, [&](int64_t q, int64_t w) {
+                multiply_add(x_at(n, c, h * s.W + w), w_at, y_at(n, o, p * s.OW + q));
+              });
+            });
+          }
+        }
+      }
+    }
+  }
 }
 
 template <ConvDirection direction>

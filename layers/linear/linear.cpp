@@ -21,7 +21,7 @@ struct MatrixProduct : Operation {
   Cost cost(const Call& call) const final {
     const Shape &a = call.inputs[0].shape, &b = call.inputs[1].shape, &c = call.outputs[0].shape;
     double n_k_m = std::sqrt(static_cast<double>(a.elements()) * static_cast<double>(b.elements()) *
-                             static_cast<double>(c.elements()));   // each extent appears in two of the three
+                             static_cast<double>(c.elements()));  // each extent appears in two of the three
     return {2 * n_k_m, Operation::cost(call).bytes};
   }
 };
@@ -66,8 +66,9 @@ struct LinearWgrad final : MatrixProduct {
     const Type &x = call.inputs.at(0), &dy = call.inputs.at(1);
     require_matrix(call, "x", x);
     require_matrix(call, "dy", dy);
-    require(x.shape[0] == dy.shape[0], call,
-            fmt::format("x is {} but dy is {}: different batch sizes", to_string(x.shape), to_string(dy.shape)));
+    require(
+        x.shape[0] == dy.shape[0], call,
+        fmt::format("x is {} but dy is {}: different batch sizes", to_string(x.shape), to_string(dy.shape)));
     return {{x.dtype, {dy.shape[1], x.shape[1]}}};
   }
 };

@@ -19,9 +19,11 @@ memory::desc matrix(const Type& type, Transposed transposed) {
 }
 
 // output = op(inputs[left]) · op(inputs[right]).
-Prepared product(const Call& call, int left, Transposed transpose_left, int right, Transposed transpose_right) {
+Prepared product(const Call& call, int left, Transposed transpose_left, int right,
+                 Transposed transpose_right) {
   return onednn::guarded(call, [&] {
-    memory::desc a = matrix(call.inputs[left], transpose_left), b = matrix(call.inputs[right], transpose_right);
+    memory::desc a = matrix(call.inputs[left], transpose_left),
+                 b = matrix(call.inputs[right], transpose_right);
     memory::desc c = matrix(call.outputs[0], Transposed::no);
     dnnl::matmul::primitive_desc plan({a, b, c}, onednn::user_scratchpad(), onednn::engine());
     std::vector<onednn::Operand> inputs(2);
@@ -35,12 +37,14 @@ Prepared product(const Call& call, int left, Transposed transpose_left, int righ
 const RegisterImplementation fprop("linear", {"library", only_f32, [](const Call& call, const Options&) {
                                                 return product(call, 0, Transposed::no, 1, Transposed::yes);
                                               }});
-const RegisterImplementation dgrad("linear_dgrad", {"library", only_f32, [](const Call& call, const Options&) {
-                                                      return product(call, 0, Transposed::no, 1, Transposed::no);
-                                                    }});
-const RegisterImplementation wgrad("linear_wgrad", {"library", only_f32, [](const Call& call, const Options&) {
-                                                      return product(call, 1, Transposed::yes, 0, Transposed::no);
-                                                    }});
+const RegisterImplementation dgrad("linear_dgrad",
+                                   {"library", only_f32, [](const Call& call, const Options&) {
+                                      return product(call, 0, Transposed::no, 1, Transposed::no);
+                                    }});
+const RegisterImplementation wgrad("linear_wgrad",
+                                   {"library", only_f32, [](const Call& call, const Options&) {
+                                      return product(call, 1, Transposed::yes, 0, Transposed::no);
+                                    }});
 
 }  // namespace
 }  // namespace lathe
