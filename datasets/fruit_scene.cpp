@@ -45,7 +45,7 @@ void draw_background(Scene& scene, Random& random) {
   scene.texture = static_cast<Scene::Texture>(random.below(5));
   scene.ground[0] = random.chance(0.5f) ? any_colour(random) : fruit_like_colour(random);
   scene.ground[1] = any_colour(random);
-  const float mix = random.uniform(0.2f, 0.8f);  // keeps the two from always being in full contrast
+  const float mix = random.uniform(0.15f, 0.65f);  // keeps the two from always being in full contrast
   const auto blend = [&](float a, float b) { return a + (b - a) * mix; };
   scene.ground[1] = {blend(scene.ground[0].red, scene.ground[1].red),
                      blend(scene.ground[0].green, scene.ground[1].green),
@@ -53,7 +53,7 @@ void draw_background(Scene& scene, Random& random) {
   scene.ground_frequency = random.uniform(1.5f, 5);
   const float angle = random.uniform(0, kPi);
   scene.ground_cosine = std::cos(angle), scene.ground_sine = std::sin(angle);
-  for (uint64_t i = 0, count = 2 + random.below(4); i < count; ++i) {
+  for (uint64_t i = 0, count = 1 + random.below(4); i < count; ++i) {
     const float x = random.uniform(-1, 1), y = random.uniform(-1, 1);
     scene.behind.push_back(clutter(random, x, y, random.uniform(0.15f, 0.5f)));
   }
@@ -106,7 +106,7 @@ void draw_age(Scene& scene, bool rotten, Random& random) {
     const uint64_t count = 2 + random.below(3) + (scene.kind == FruitKind::banana ? 2 : 0);
     for (uint64_t i = 0; i < count; ++i) {
       Patch patch = patch_on(scene, random, 0.6f);
-      patch.radius = random.uniform(0.24f, 0.48f);
+      patch.radius = random.uniform(0.28f, 0.5f);
       patch.colour = hsv(random.uniform(12, 36), random.uniform(0.5f, 0.8f), random.uniform(0.1f, 0.32f));
       patch.strength = random.uniform(0.8f, 1);
       scene.patches.push_back(patch);
@@ -144,8 +144,8 @@ Scene draw_scene(FruitKind kind, bool rotten, Random& random) {
   draw_background(scene, random);
 
   const bool banana = kind == FruitKind::banana;
-  scene.radius = banana ? random.uniform(0.6f, 0.95f) : random.uniform(0.5f, 0.82f);
-  const float room = 1.1f - scene.radius;  // the fruit may leave the picture a little
+  scene.radius = banana ? random.uniform(0.75f, 1.0f) : random.uniform(0.58f, 0.88f);
+  const float room = 1.05f - scene.radius;  // the fruit may leave the picture a little
   scene.x = random.uniform(-room, room), scene.y = random.uniform(-room, room);
   const float tilt = kind == FruitKind::apple ? random.uniform(-0.7f, 0.7f) : random.uniform(-kPi, kPi);
   scene.cosine = std::cos(tilt), scene.sine = std::sin(tilt);
@@ -166,8 +166,8 @@ Scene draw_scene(FruitKind kind, bool rotten, Random& random) {
   scene.light = {flat * std::cos(azimuth), flat * std::sin(azimuth), height};
   scene.brightness = random.uniform(0.75f, 1.25f);
   scene.cast = {random.uniform(0.82f, 1.12f), random.uniform(0.88f, 1.08f), random.uniform(0.78f, 1.15f)};
-  scene.shadow = random.uniform(0.2f, 0.6f);
-  scene.noise = random.uniform(0.005f, 0.045f);
+  scene.shadow = random.uniform(0.2f, 0.5f);
+  scene.noise = random.uniform(0.005f, 0.035f);
   return scene;
 }
 
