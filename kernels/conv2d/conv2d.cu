@@ -6,12 +6,10 @@
 //   wgrad  dw[o, (c,i,j)]  = Σ_pixel    dy[o, pixel] · x [c,i,j at pixel]
 // The tiles, their traffic and bound are told in kernels/gemm/tiled_product.cuh.
 //
-// Operations.  2·N·O·OH·OW·(C/groups)·kH·kW in each direction; some integer arithmetic for every element that
-// is
-//              loaded, of which each serves 64 multiply-adds.
-// Weak spots.  Few channels in a group (a depthwise convolution uses one row in 64 of a tile) and wgrad with
-// few
-//              weights (its long sum over pixels is not split).
+// Operations.  2·N·O·OH·OW·(C/groups)·kH·kW in each direction; some integer arithmetic for every element
+//              that is loaded, of which each serves 64 multiply-adds.
+// Weak spots.  Few channels in a group (a depthwise convolution uses one row in 64 of a tile), and wgrad with
+//              few weights (its long sum over pixels is not split).
 #include "kernels/conv2d/conv2d.h"
 
 #include "kernels/gemm/tiled_product.cuh"

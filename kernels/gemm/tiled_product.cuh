@@ -47,17 +47,14 @@ class TileLoader {
     const int thread = static_cast<int>(threadIdx.x);
     row_ = Operand::k_is_contiguous ? thread / kDepth : thread % kTile;
     depth_ = Operand::k_is_contiguous ? thread % kDepth : thread / kTile;
-#pragma unroll
     for (int i = 0; i < kOuters; ++i) outer_[i] = operand.outer(batch, first + row_ + i * kRowStep);
   }
 
   __device__ void load(int64_t k, float (*tile)[kPitch]) const {
     if constexpr (Operand::k_is_contiguous) {
       const auto inner = operand_.inner(k + depth_);
-#pragma unroll
       for (int i = 0; i < kLoads; ++i) tile[depth_][row_ + i * kRowStep] = operand_.load(outer_[i], inner);
     } else {
-#pragma unroll
       for (int i = 0; i < kLoads; ++i) {
         tile[depth_ + i * kDepthStep][row_] =
             operand_.load(outer_[0], operand_.inner(k + depth_ + i * kDepthStep));
@@ -94,22 +91,17 @@ __global__ void __launch_bounds__(kProductThreads)
     a_loader.load(k, a_tile);
     b_loader.load(k, b_tile);
     __syncthreads();
-#pragma unroll
     for (int depth = 0; depth < kDepth; ++depth) {
       const float4 a4 = *reinterpret_cast<const float4*>(&a_tile[depth][m]);
       const float4 b4 = *reinterpret_cast<const float4*>(&b_tile[depth][n]);
       const float column[kPiece] = {a4.x, a4.y, a4.z, a4.w}, row[kPiece] = {b4.x, b4.y, b4.z, b4.w};
-#pragma unroll
       for (int i = 0; i < kPiece; ++i) {
-#pragma unroll
         for (int j = 0; j < kPiece; ++j) sum[i][j] += column[i] * row[j];
       }
     }
     __syncthreads();
   }
-#pragma unroll
   for (int i = 0; i < kPiece; ++i) {
-#pragma unroll
     for (int j = 0; j < kPiece; ++j) c.store(batch, first_m + m + i, first_n + n + j, sum[i][j]);
   }
 }

@@ -9,7 +9,7 @@ namespace lathe::testing {
 namespace {
 
 struct Case {
-  int64_t N, C, H, W, O;
+  int64_t N = 1, C = 3, H = 8, W = 8, O = 4;
   std::vector<int64_t> kernel = {3, 3}, stride = {1, 1}, padding = {1, 1}, dilation = {1, 1};
   int64_t groups = 1;
 
