@@ -1,0 +1,45 @@
+// See stacks.h.
+#include "hostcuda/execution/stacks.h"
+
+#include <sys/mman.h>
+
+#include <new>
+
+namespace hostcuda {
+namespace {
+constexpr size_t kPage = 4096;
+constexpr size_t kPitch = kPage + kPage + kStackBytes;  // guard page, room for the stagger, stack
+}  // namespace
+
+Stacks::~Stacks() {
+  if (memory_ != nullptr) munmap(memory_, bytes_);
+}
+
+void Stacks::reserve(size_t count) {
+  if (count <= fibers_.size()) return;
+  if (memory_ != nullptr) munmap(memory_, bytes_);
+  memory_ = nullptr;
+  fibers_.clear();
+  bytes_ = count * kPitch;
+  void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  memory_ = static_cast<char*>(memory);
+  fibers_.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    char* begin = memory_ + i * kPitch;
+    mprotect(begin, kPage, PROT_NONE);  // may fail with very many mappings: then there is no guard
+    fibers_[i].stack_top = begin + 2 * kPage + kStackBytes - (kPage - i * 320 % kPage) / 64 * 64;
+  }
+}
+
+Fiber& Stacks::prepare(size_t i, void (*entry)(boost::context::detail::transfer_t)) {
+  Fiber& fiber = fibers_[i];
+#ifdef __SANITIZE_ADDRESS__
+  ASAN_UNPOISON_MEMORY_REGION(fiber.stack_top - kStackBytes, kStackBytes);  // left by an earlier use
+#endif
+  fiber.fake_stack = nullptr;
+  fiber.context = boost::context::detail::make_fcontext(fiber.stack_top, kStackBytes, entry);
+  return fiber;
+}
+
+}  // namespace hostcuda
