@@ -51,9 +51,18 @@ void* allocate(int64_t bytes, const std::string& what) {
   return data;
 }
 
+Enqueue poison_after(Enqueue step, std::vector<std::pair<void*, int64_t>> dead) {
+  return [step, dead](cudaStream_t stream) {
+    if (step) step(stream);
+    for (const auto& [data, bytes] : dead) {
+      check_cuda(cudaMemsetAsync(data, 0xFF, static_cast<size_t>(bytes), stream), "poison");
+    }
+  };
+}
+
 }  // namespace
 
-Executable::Executable(const Program& program, State& state, std::shared_ptr<Arena> arena, int slots)
+Executable::Executable(const Program& program, State& state, std::shared_ptr<Arena> arena, int slots, bool poison)
     : program_(program), arena_(std::move(arena)) {
   const Graph& graph = program.graph;
   const MemoryPlan& memory = program.memory;
@@ -99,6 +108,14 @@ Executable::Executable(const Program& program, State& state, std::shared_ptr<Are
       int workspace = memory.workspace_of_step[step];
       if (workspace >= 0) bindings.workspace = arena_->data() + memory.packing.offsets[workspace];
       slot.steps.push_back(planned.prepared.bind(bindings));
+    }
+    for (size_t step = 0; poison && step < program.steps.size(); ++step) {
+      std::vector<std::pair<void*, int64_t>> dead;
+      for (size_t buffer = 0; buffer < memory.lifetimes.size(); ++buffer) {
+        if (memory.lifetimes[buffer].last != static_cast<int>(step) + 1) continue;
+        dead.emplace_back(arena_->data() + memory.packing.offsets[buffer], memory.lifetimes[buffer].bytes);
+      }
+      if (!dead.empty()) slot.steps[step] = poison_after(slot.steps[step], dead);
     }
     for (const auto& [name, value] : graph.outputs()) slot.outputs[name] = address[value.id];
   }

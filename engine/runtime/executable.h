@@ -62,8 +62,9 @@ class Arena {
 
 class Executable {
  public:
-  // `slots` sets of input and output buffers, so that one batch is copied while another is computed.
-  Executable(const Program& program, State& state, std::shared_ptr<Arena> arena, int slots = 1);
+  // `slots` sets of input buffers, so that one batch is copied while another is computed. `poison`: for tests, every
+  // buffer is filled with NaN (0xFF bytes) as soon as the plan says that it is dead.
+  Executable(const Program& program, State& state, std::shared_ptr<Arena> arena, int slots = 1, bool poison = false);
   ~Executable();
   Executable(const Executable&) = delete;
   Executable& operator=(const Executable&) = delete;

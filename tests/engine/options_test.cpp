@@ -100,8 +100,10 @@ TEST(Options, RequestedAgainstEffective) {
 TEST(Options, DefaultsTakeEffect) {
   Options options;
   options.strict = true;
-  for (const Switch& row : effective_switches(options))
-    if (row.name != "kernels") EXPECT_EQ(row.requested, row.effective) << row.name << ": " << row.reason;
+  for (const Switch& row : effective_switches(options)) {
+    if (row.name == "kernels") continue;  // no library in the cuda build yet
+    EXPECT_EQ(row.requested, row.effective) << row.name << ": " << row.reason;
+  }
 }
 
 TEST(Options, HashKnowsEverySwitch) {
