@@ -11,7 +11,7 @@
 namespace lathe {
 
 struct OpenOptions {
-  StageOptions stage;
+  StageOptions stage = {};
   Decoder decoder = Decoder::automatic;
   double val_split = 0.1;  // share of each class that is held out where the data has no validation split
   uint64_t seed = 1;       // of that choice; the fruit pictures have a seed of their own in the SPEC
