@@ -126,6 +126,7 @@ std::string line_chart(const LineChart& chart) {
                           series.dashed ? " dashed" : "", html_text(series.name));
   }
   if (x_range.empty()) return empty_plot(chart.title);
+  if (chart.from_zero) y_range.add(0);
   const Plot plot{Axis::tight(x_range, chart.whole_x), Axis::padded(y_range, chart.percent)};
   std::string svg = plot.frame(chart.x_label, chart.percent);
   const bool marked =
@@ -179,7 +180,7 @@ std::string bar_chart(const std::string& title, const std::vector<Part>& bars) {
 std::string interval_bar(double value, Interval interval, std::optional<double> target) {
   const double low = std::min({as_share(interval.low), as_share(value), as_share(target.value_or(1))});
   const Axis axis = Axis::padded({std::floor(low * 10 - 0.5) / 10, 1}, true);
-  constexpr double kWide = 600, kSide = 16;
+  constexpr double kWide = 460, kSide = 16;
   const auto place = [&](double v) { return kSide + axis.place(as_share(v)) * (kWide - 2 * kSide); };
   std::string svg =
       fmt::format("<rect class=\"track\" x=\"{}\" y=\"22\" width=\"{}\" height=\"10\" rx=\"5\"/>\n", kSide,

@@ -22,6 +22,7 @@ struct LineChart {
   std::vector<Series> series;      // four colours, then again from the first
   bool percent = false;            // y is 0 … 1, shown as 0 % … 100 %
   bool whole_x = true;             // x counts something, such as epochs
+  bool from_zero = false;          // y starts at 0, so that heights compare
   double marked_x = std::nan("");  // a vertical line here, with a dot on each series
   std::string marked_label;
 };

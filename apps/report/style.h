@@ -10,7 +10,7 @@ constexpr std::string_view kStyle = R"css(
 :root {
   --page: #f6f7f9; --card: #ffffff; --text: #16202e; --muted: #5d6b7e; --line: #e1e6ed; --soft: #f0f3f7;
   --c0: #2463d6; --c1: #d9660a; --c2: #0b8a7d; --c3: #8a4fd0; --heat: 36,99,214; --miss: 217,102,10;
-  --strong: #ffffff; --good: #0a7a4b; --good-soft: #e0f4ea; --bad: #b42318; --bad-soft: #fdeceA;
+  --strong: #ffffff; --good: #0a7a4b; --good-soft: #e0f4ea; --bad: #b42318; --bad-soft: #fdecea;
   --warn: #8a5a00; --warn-soft: #fff3d6;
 }
 @media (prefers-color-scheme: dark) {
@@ -29,7 +29,7 @@ main { max-width: 1080px; margin: 0 auto; padding: 28px 20px 60px; }
 header { margin: 0 0 18px; }
 h1 { font-size: 26px; line-height: 1.2; margin: 2px 0 4px; letter-spacing: -.01em; overflow-wrap: anywhere; }
 h2 { font-size: 18px; margin: 0 0 14px; letter-spacing: -.005em; }
-h3 { font-size: 14px; margin: 22px 0 8px; }
+h3 { font-size: 14px; margin: 22px 0 8px; } .columns h3:first-child, h2 + h3 { margin-top: 0; }
 p { margin: 0 0 10px; max-width: 75ch; }
 .brand { color: var(--c0); font-weight: 700; font-size: 13px; letter-spacing: .06em; text-transform: uppercase; }
 .muted, .note { color: var(--muted); }
@@ -44,7 +44,6 @@ section, .verdict { background: var(--card); border: 1px solid var(--line); bord
   font-variant-numeric: tabular-nums; }
 .verdict .figure small { font-size: 24px; font-weight: 600; letter-spacing: 0; }
 .verdict p { margin: 0 0 6px; }
-.verdict .wide { grid-column: 1 / -1; }
 .verdict .interval { max-width: 620px; }
 .badge { display: inline-block; padding: 1px 9px; border-radius: 99px; font-size: 12px; font-weight: 650;
   background: var(--soft); color: var(--muted); white-space: nowrap; }
@@ -56,7 +55,7 @@ section, .verdict { background: var(--card); border: 1px solid var(--line); bord
 .tile { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 12px 16px; }
 .tile b { display: block; font-size: 20px; font-weight: 650; letter-spacing: -.01em; font-variant-numeric: tabular-nums; }
 .tile span { color: var(--muted); font-size: 13px; }
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 310px), 1fr)); gap: 22px 26px; }
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 400px), 1fr)); gap: 26px 36px; }
 figure { margin: 0; min-width: 0; }
 figcaption { font-size: 14px; font-weight: 600; margin: 0 0 4px; }
 .legend { display: flex; flex-wrap: wrap; gap: 2px 14px; font-size: 13px; font-weight: 400; color: var(--muted); }
@@ -77,6 +76,7 @@ svg .dashed { stroke-dasharray: 1 5; stroke-width: 2.4; }
 table { border-collapse: collapse; font-size: 14px; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: 5px 18px 5px 0; border-bottom: 1px solid var(--line); vertical-align: top;
   overflow-wrap: anywhere; }
+td:first-child { min-width: 7.5em; }
 th { color: var(--muted); font-weight: 600; font-size: 13px; border-bottom-color: var(--muted); white-space: nowrap; }
 td.n, th.n { text-align: right; white-space: nowrap; }
 tr:last-child td { border-bottom: 0; }
@@ -85,7 +85,7 @@ tr:last-child td { border-bottom: 0; }
   vertical-align: middle; background-clip: padding-box; }
 .heat th { max-width: 150px; overflow: hidden; text-overflow: ellipsis; vertical-align: middle; padding: 4px 8px 4px 0;
   text-align: right; overflow-wrap: normal; }
-.heat thead th { padding: 4px; text-align: center; vertical-align: bottom; max-width: 100px; }
+.heat thead th { padding: 4px; text-align: center; vertical-align: bottom; max-width: 84px; white-space: normal; line-height: 1.25; }
 .heat .tall th { writing-mode: vertical-rl; transform: rotate(180deg); text-align: left; max-height: 130px; }
 .heat .hit { background-color: rgba(var(--heat), var(--v)); } .heat .miss { background-color: rgba(var(--miss), var(--v)); }
 .heat .strong { color: var(--strong); font-weight: 600; } .heat .zero { color: var(--muted); }
@@ -104,7 +104,7 @@ details { margin: 8px 0; } summary { cursor: pointer; color: var(--c0); font-siz
 @media (max-width: 560px) {
   main { padding: 18px 12px 40px; } section, .verdict { padding: 16px 15px; border-radius: 10px; }
   .verdict { grid-template-columns: 1fr; } .verdict .figure { font-size: 44px; } h1 { font-size: 22px; }
-  th, td { padding-right: 12px; } .tiles { grid-template-columns: 1fr 1fr; gap: 8px; } .heat td { width: 44px; }
+  th, td { padding-right: 12px; } .pictures { grid-template-columns: repeat(auto-fill, minmax(86px, 1fr)); } .tiles { grid-template-columns: 1fr 1fr; gap: 8px; } .heat td { width: 44px; }
   dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: 6px; }
 }
 @media print { body { background: none; } section, .verdict { break-inside: avoid; } nav { display: none; } }

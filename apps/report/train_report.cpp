@@ -48,6 +48,16 @@ const EpochResult* best_epoch(const TrainReport& report) {
   return found == report.epochs.end() ? nullptr : &*found;
 }
 
+std::string heading(const char* text, const std::string& body) {
+  return body.empty() ? "" : fmt::format("<h3>{}</h3>\n{}", text, body);
+}
+
+// Side by side where there is room.
+std::string columns(const std::string& left, const std::string& right) {
+  if (left.empty() || right.empty()) return left + right;
+  return "<div class=\"columns\"><div>\n" + left + "</div><div>\n" + right + "</div></div>\n";
+}
+
 // --- verdict ---------------------------------------------------------------------------------------------
 
 std::string target_sentence(double accuracy, Interval interval, double target) {
@@ -84,8 +94,7 @@ std::string verdict(const TrainReport& report) {
       correct, total, percent(accuracy), percent(interval.low), percent(interval.high));
   if (report.target_top1) sentences += target_sentence(accuracy, interval, *report.target_top1);
   return fmt::format(
-      "<div class=\"verdict\"><div class=\"figure\">{}<small>%</small></div><div>{}</div>\n<div "
-      "class=\"wide\">{}</div></div>\n",
+      "<div class=\"verdict\"><div class=\"figure\">{}<small>%</small></div><div>{}{}</div></div>\n",
       number(100 * accuracy, 1), sentences, interval_bar(accuracy, interval, report.target_top1));
 }
 
@@ -119,7 +128,7 @@ std::string switches(const TrainReport& report) {
                     one.requested == one.effective ? effective : badge("warn", effective),
                     html_text(one.reason, 1000)});
   }
-  std::string body = rows.size() > 1 ? html_table(rows) : "";
+  std::string ran = rows.size() > 1 ? html_table(rows) : "";
   const auto options = [&](bool defaults) {
     std::vector<std::vector<std::string>> table = {{"option", "value", "from"}};
     for (const OptionRecord& option : report.arguments.options) {
@@ -128,9 +137,9 @@ std::string switches(const TrainReport& report) {
     }
     return table.size() > 1 ? html_table(table) : "";
   };
-  const std::string set = options(false);
-  if (!set.empty()) body += "<h3>Options set for this run</h3>\n" + set;
-  return body + html_details("Options left at their default", options(true));
+  const std::string set = options(false), left = html_details("Options left at their default", options(true));
+  if (ran.empty() && set.empty()) return left;
+  return columns(heading("Switches", ran), heading("Options set for this run", set) + left);
 }
 
 // --- curves ----------------------------------------------------------------------------------------------
@@ -147,111 +156,119 @@ Series series(const TrainReport& report, const std::string& name, double EpochRe
 
 std::string curves(const TrainReport& report) {
   if (report.epochs.empty()) return "";
-  const auto chart = [&](const char* title, std::vector<Series> lines, bool share) {
-    LineChart one{
-        .title = title, .x_label = "epoch", .series = std::move(lines), .percent = share, .marked_label = ""};
+  const auto chart = [&](LineChart one) {
+    one.x_label = "epoch";
     if (report.best_epoch > 0) {
       one.marked_x = static_cast<double>(report.best_epoch);
       one.marked_label = fmt::format("best: {}", report.best_epoch);
     }
     return line_chart(one);
   };
-  return "<div class=\"charts\">\n" +
-         chart("Loss",
-               {series(report, "training", &EpochResult::train_loss),
-                series(report, "validation", &EpochResult::val_loss)},
-               false) +
-         chart("Top-1 accuracy",
-               {series(report, "training", &EpochResult::train_top1),
-                series(report, "validation", &EpochResult::val_top1)},
-               true) +
-         chart("Learning rate", {series(report, "", &EpochResult::lr)}, false) +
-         chart("Images/s in training", {series(report, "", &EpochResult::img_s)}, false) +
-         "</div>\n<p class=\"note\">Training figures are means over an epoch's augmented pictures while the "
-         "weights changed; "
-         "validation figures are of the weights at its end, without augmentation.</p>\n";
+  LineChart loss, accuracy, rate, speed;
+  loss.title = "Loss";
+  loss.series = {series(report, "training", &EpochResult::train_loss),
+                 series(report, "validation", &EpochResult::val_loss)};
+  accuracy.title = "Top-1 accuracy";
+  accuracy.percent = true;
+  accuracy.series = {series(report, "training", &EpochResult::train_top1),
+                     series(report, "validation", &EpochResult::val_top1)};
+  rate.title = "Learning rate";
+  rate.series = {series(report, "", &EpochResult::lr)};
+  speed.title = "Images/s in training";
+  speed.from_zero = true;
+  speed.series = {series(report, "", &EpochResult::img_s)};
+  return fmt::format(
+      "<div class=\"charts\">\n{}{}{}{}</div>\n"
+      "<p class=\"note\">Training figures are means over an epoch's augmented pictures while the weights "
+      "changed; validation "
+      "figures are of the weights at its end, without augmentation.</p>\n",
+      chart(loss), chart(accuracy), chart(rate), chart(speed));
+}
+
+std::string time_split(const TimeSplit& time) {
+  if (!(time.total() > 0)) return "";
+  std::vector<Part> parts = {{"compute", time.compute_s, seconds(time.compute_s)},
+                             {"waiting for data", time.data_wait_s, seconds(time.data_wait_s)},
+                             {"evaluation", time.evaluation_s, seconds(time.evaluation_s)},
+                             {"saving", time.saving_s, seconds(time.saving_s)}};
+  if (time.other_s > 0) parts.push_back({"other", time.other_s, seconds(time.other_s)});
+  return stacked_bar("Where the time went", parts);
+}
+
+std::string memory_table(const MemoryUse& memory) {
+  if (memory.planned <= 0 && memory.measured <= 0) return "";
+  std::vector<std::vector<std::string>> rows = {{"memory", "peak", "against planned"}};
+  const auto add = [&](const char* name, int64_t bytes) {
+    if (bytes <= 0) return;
+    const auto size = static_cast<double>(bytes);
+    rows.push_back(
+        {name, format_bytes(size),
+         memory.planned > 0 ? fmt::format("{:.3f}", size / static_cast<double>(memory.planned)) : "–"});
+  };
+  add("lower bound of the plan", memory.lower_bound);
+  add("planned", memory.planned);
+  add("measured", memory.measured);
+  return html_table(rows, " nn");
 }
 
 std::string cost(const TrainReport& report) {
-  std::string body;
-  const TimeSplit& time = report.time;
-  if (time.total() > 0) {
-    std::vector<Part> parts = {{"compute", time.compute_s, seconds(time.compute_s)},
-                               {"waiting for data", time.data_wait_s, seconds(time.data_wait_s)},
-                               {"evaluation", time.evaluation_s, seconds(time.evaluation_s)},
-                               {"saving", time.saving_s, seconds(time.saving_s)}};
-    if (time.other_s > 0) parts.push_back({"other", time.other_s, seconds(time.other_s)});
-    body += stacked_bar("Where the time went", parts);
-  }
-  const MemoryUse& memory = report.memory;
-  if (memory.planned > 0 || memory.measured > 0) {
-    const auto bytes = [](int64_t n) {
-      return n > 0 ? format_bytes(static_cast<double>(n)) : std::string("–");
-    };
-    const auto ratio = [](int64_t a, int64_t b) {
-      return a > 0 && b > 0 ? fmt::format("{:.3f}", static_cast<double>(a) / static_cast<double>(b))
-                            : std::string("–");
-    };
-    body += "<h3>Memory</h3>\n" +
-            html_table({{"", "peak", "against planned"},
-                        {"lower bound of the plan", bytes(memory.lower_bound),
-                         ratio(memory.lower_bound, memory.planned)},
-                        {"planned", bytes(memory.planned), ratio(memory.planned, memory.planned)},
-                        {"measured", bytes(memory.measured), ratio(memory.measured, memory.planned)}},
-                       " nn");
-  }
-  return body;
+  return columns(time_split(report.time), memory_table(report.memory));
 }
 
 // --- classes ---------------------------------------------------------------------------------------------
 
-std::string per_class(const TrainReport& report) {
-  const std::vector<ClassMetrics> metrics = report.confusion->per_class();
-  std::vector<size_t> order(metrics.size());
-  std::iota(order.begin(), order.end(), 0);
+std::string class_table(const TrainReport& report, const std::vector<ClassMetrics>& metrics) {
   std::vector<std::vector<std::string>> rows = {
       {"class", "pictures", "predicted", "precision", "recall", "F1"}};
   const auto share = [](double value, int64_t of) { return of > 0 ? percent(value) : std::string("–"); };
-  for (const size_t c : order) {
-    if (c == kMostRows) break;
+  for (size_t c = 0; c < std::min(metrics.size(), kMostRows); ++c) {
     const ClassMetrics& m = metrics[c];
     rows.push_back({html_text(class_name(report.classes, static_cast<int64_t>(c))), std::to_string(m.support),
                     std::to_string(m.predicted), share(m.precision, m.predicted), share(m.recall, m.support),
                     number(m.f1, 3)});
   }
   std::string table = html_table(rows, " nnnnn");
-  if (metrics.size() > kMostRows)
+  if (metrics.size() > kMostRows) {
     table += fmt::format("<p class=\"note\">… and {} more classes.</p>\n", metrics.size() - kMostRows);
+  }
+  return metrics.size() > kMostBars ? html_details(fmt::format("All {} classes", metrics.size()), table)
+                                    : table;
+}
 
+std::string recall_bars(const TrainReport& report, const std::vector<ClassMetrics>& metrics) {
+  std::vector<size_t> order(metrics.size());
+  std::iota(order.begin(), order.end(), 0);
   std::erase_if(order, [&](size_t c) { return metrics[c].support == 0; });
   std::ranges::stable_sort(order, {}, [&](size_t c) { return metrics[c].recall; });
-  std::vector<Part> bars;
-  for (const size_t c : order) {
-    if (bars.size() == kMostBars) break;
-    bars.push_back(
-        {class_name(report.classes, static_cast<int64_t>(c)), metrics[c].recall, percent(metrics[c].recall)});
-  }
   const std::string title = order.size() > kMostBars
                                 ? fmt::format("Recall, the {} weakest classes", kMostBars)
                                 : "Recall, weakest class first";
-  const bool many = metrics.size() > kMostBars;
-  return fmt::format("<div class=\"columns\"><div>\n{}</div><div>\n{}</div></div>\n", bar_chart(title, bars),
-                     many ? html_details(fmt::format("All {} classes", metrics.size()), table) : table);
+  order.resize(std::min(order.size(), kMostBars));
+  std::vector<Part> bars;
+  for (const size_t c : order) {
+    bars.push_back(
+        {class_name(report.classes, static_cast<int64_t>(c)), metrics[c].recall, percent(metrics[c].recall)});
+  }
+  return bar_chart(title, bars);
 }
 
 std::string classes(const TrainReport& report) {
   if (!report.confusion || report.confusion->total() == 0) return "";
-  return confusion_table(*report.confusion, report.classes) + "<h3>Class by class</h3>\n" + per_class(report);
+  const std::vector<ClassMetrics> metrics = report.confusion->per_class();
+  const std::string matrix = confusion_table(*report.confusion, report.classes);
+  const std::string bars = recall_bars(report, metrics), table = class_table(report, metrics);
+  const bool narrow = report.confusion->classes() <= 6;  // the matrix leaves room beside it
+  return narrow ? columns(matrix, bars) + table : matrix + columns(bars, table);
 }
 
 std::string calibration(const TrainReport& report) {
   if (!report.calibration) return "";
-  return fmt::format(
-      "<div class=\"columns\"><div>\n{}</div><div><p>Expected calibration error <b>{}</b>: the mean distance "
-      "between how sure the "
-      "model is and how often it is right.</p>\n<p class=\"note\">Points below the dotted line are "
-      "overconfident.</p></div></div>\n",
-      reliability_chart(*report.calibration), percent(report.calibration->expected_error));
+  return columns(
+      reliability_chart(*report.calibration),
+      fmt::format(
+          "<p>Expected calibration error <b>{}</b>: the mean distance between how sure the model is and how "
+          "often it is right.</p>\n<p class=\"note\">Points below the dotted line are overconfident.</p>\n",
+          percent(report.calibration->expected_error)));
 }
 
 // --- pictures --------------------------------------------------------------------------------------------
@@ -328,12 +345,10 @@ std::string repeat(const TrainReport& report) {
   }
   body += html_facts(
       {{"seed", std::to_string(report.seed)}, {"run folder", report.folder}, {"started", report.started}});
-  const auto part = [](const char* heading, const Facts& facts) {
-    return facts.empty() ? std::string()
-                         : fmt::format("<div><h3>{}</h3>\n{}</div>\n", heading, html_facts(facts));
-  };
-  return body + "<div class=\"columns\">\n" + part("Machine", report.arguments.machine) +
-         part("Versions", report.arguments.versions) + "</div>\n" + part("Hashes", report.hashes);
+  return body +
+         columns(heading("Machine", html_facts(report.arguments.machine)),
+                 heading("Versions", html_facts(report.arguments.versions))) +
+         heading("Hashes", html_facts(report.hashes));
 }
 
 }  // namespace
@@ -348,7 +363,7 @@ std::string train_report_html(const TrainReport& report) {
       {"ran", "Switches", "What was asked, what ran", switches(report)},
       {"curves", "Curves", "Training", curves(report)},
       {"cost", "Cost", "Time and memory", cost(report)},
-      {"classes", "Classes", "Class by class", classes(report)},
+      {"classes", "Classes", "Which classes it confuses", classes(report)},
       {"calibration", "Calibration", "Can its confidence be trusted?", calibration(report)},
       {"mistakes", "Mistakes", "The worst mistakes", mistakes(report, budget)},
       {"inputs", "Inputs", "What the network saw in training", augmented(report, budget)},
