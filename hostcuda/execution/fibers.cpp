@@ -43,11 +43,11 @@ class TurnSet {
   void set(int i) { words_[i / 64] |= 1ull << (i % 64); }
   void clear(int i) { words_[i / 64] &= ~(1ull << (i % 64)); }
   // The first member at or after `from`, going round; -1 if there is none.
-  int next(int from) const {
-    int w = from / 64;
+  int next(unsigned int from) const {
+    unsigned int w = from / 64;
     uint64_t word = words_[w] & (~0ull << (from % 64));
     for (int tried = 0; tried <= kWords; ++tried) {
-      if (word != 0) return w * 64 + std::countr_zero(word);
+      if (word != 0) return static_cast<int>(w * 64) + std::countr_zero(word);
       w = (w + 1) % kWords;
       word = words_[w];
     }
@@ -63,15 +63,19 @@ struct Failed {};  // unwinds a fiber after Block::fail
 
 enum class State : uint8_t { ready, at_barrier, at_warp_operation, exited };
 
-struct Thread {
+// One cache line: the scheduler's cost is the lines that it touches for each thread.
+struct alignas(64) Thread {
   Fiber* fiber = nullptr;  // null: not started
+  uint64_t value = 0;      // what it brings to a warp operation, then what it gets
+  Site site{};             // where it waits
+  uint3 index{};
+  int turn = 0;  // its place in the order of turns
+  unsigned int mask = 0;
+  uint8_t source = 0;
   State state = State::ready;
   WarpKind kind{};
-  unsigned int mask = 0;
-  int source = 0;
-  uint64_t value = 0;  // what it brings to a warp operation, then what it gets
-  Site site{};
 };
+static_assert(sizeof(Thread) == 64);
 
 struct Warp {
   unsigned int live = 0;     // has not returned
@@ -93,7 +97,6 @@ class Block {
   int wait_at_barrier(BarrierKind kind, bool predicate, Site site);
   uint64_t wait_for_warp(WarpKind kind, unsigned int mask, uint64_t value, int source, Site site);
   void* arena() { return arena_.get(); }
-  bool running() const { return body_ != nullptr; }
   int current() const { return current_; }
 
  private:
@@ -111,10 +114,14 @@ class Block {
   void check_masks(int warp, int lane);
   void wake(int thread) {
     threads_[thread].state = State::ready;
-    ready_.set(turn_of_[thread]);
+    ready_.set(threads_[thread].turn);
   }
-  [[noreturn]] void fail(int thread, const std::string& message);
-  [[noreturn]] void fail_stuck();
+  // Cold and out of line, which keeps the frames of waiting threads small.
+  [[noreturn, gnu::cold, gnu::noinline]] void fail(int thread, const std::string& message);
+  [[noreturn, gnu::cold, gnu::noinline]] void fail_divergent(int thread, Site site);
+  [[noreturn, gnu::cold, gnu::noinline]] void fail_stuck();
+  [[noreturn, gnu::cold, gnu::noinline]] void fail_mask(int thread, int other);
+  [[noreturn, gnu::cold, gnu::noinline]] void fail_source(int thread);
   std::string thread_name(int thread) const;
   std::string waits_at(int thread) const;
 
@@ -130,23 +137,16 @@ class Block {
   uint3 block_index_{};
   int count_ = 0, live_ = 0, current_ = 0;
   std::array<Thread, kMaxThreads> threads_;
-  std::array<uint3, kMaxThreads> index_{};
-  std::array<int, kMaxThreads> turn_of_{}, thread_at_{};
+  std::array<int, kMaxThreads> thread_at_{};  // by turn
   std::array<Warp, kMaxWarps> warps_;
   TurnSet ready_;
   Barrier barrier_;
   std::string error_;
 };
 
-// The block runner of this CPU thread, made at first use.
-Block& this_block() {
-  static __thread Block* quick = nullptr;
-  if (quick == nullptr) {
-    thread_local std::unique_ptr<Block> owner = std::make_unique<Block>();
-    quick = owner.get();
-  }
-  return *quick;
-}
+// The block that runs on this CPU thread; null outside kernels with fibers.
+__thread Block* running_block = nullptr;
+
 
 std::string describe(Site site) { return fmt::format("{}:{}", site.file, site.line); }
 std::string describe(uint3 v) { return fmt::format("({},{},{})", v.x, v.y, v.z); }
@@ -162,7 +162,7 @@ void Block::set_order(ThreadOrder order, int64_t index) {
       std::swap(thread_at_[i], thread_at_[state % static_cast<uint64_t>(i + 1)]);
     }
   }
-  for (int i = 0; i < count_; ++i) turn_of_[thread_at_[i]] = i;
+  for (int i = 0; i < count_; ++i) threads_[thread_at_[i]].turn = i;
 }
 
 std::string Block::run(const KernelInfo& kernel, const std::function<void()>& body, int64_t index,
@@ -174,7 +174,7 @@ std::string Block::run(const KernelInfo& kernel, const std::function<void()>& bo
   if (dim.x != dim_.x || dim.y != dim_.y || dim.z != dim_.z) {
     dim_ = dim;
     for (unsigned int i = 0; i < static_cast<unsigned int>(count_); ++i) {
-      index_[i] = {i % dim.x, i / dim.x % dim.y, i / dim.x / dim.y};
+      threads_[i].index = {i % dim.x, i / dim.x % dim.y, i / dim.x / dim.y};
     }
   }
   set_order(order, index);
@@ -201,14 +201,13 @@ std::string Block::run(const KernelInfo& kernel, const std::function<void()>& bo
   current_ = thread_at_[0];
   threads_[current_].fiber = &stacks_.prepare(used_fibers_++, fiber_entry);
   switch_fiber(main_, *threads_[current_].fiber);
-  body_ = nullptr;
   return std::move(error_);
 }
 
 // Never returns: at the end of the block, or at an error, it switches back to the CPU thread's own stack.
 void Block::fiber_entry(boost::context::detail::transfer_t arrival) {
   arrive_on_new_fiber(arrival);
-  Block& block = this_block();
+  Block& block = *running_block;
   try {
     block.run_threads();
   } catch (const Failed&) {
@@ -222,8 +221,8 @@ void Block::run_threads() {
   for (;;) {
     const int thread = current_;
     threads_[thread].fiber = &fiber;
-    ready_.clear(turn_of_[thread]);
-    hostcuda_thread.thread = index_[thread];
+    ready_.clear(threads_[thread].turn);
+    hostcuda_thread.thread = threads_[thread].index;
     try {
       (*body_)();
     } catch (const Failed&) {
@@ -244,8 +243,8 @@ void Block::run_threads() {
 
 // The next thread in order that can run.
 int Block::next_thread() {
-  int turn = ready_.next(turn_of_[current_]);
-  if (turn < 0 && release_active_masks()) turn = ready_.next(turn_of_[current_]);
+  int turn = ready_.next(threads_[current_].turn);
+  if (turn < 0 && release_active_masks()) turn = ready_.next(threads_[current_].turn);
   if (turn < 0) fail_stuck();
   return thread_at_[turn];
 }
@@ -268,8 +267,8 @@ void Block::resume(int thread) {
   } else if (next != thread) {
     switch_fiber(from, *threads_[next].fiber);
   }
-  ready_.clear(turn_of_[thread]);
-  hostcuda_thread.thread = index_[thread];
+  ready_.clear(threads_[thread].turn);
+  hostcuda_thread.thread = threads_[thread].index;
 }
 
 void Block::thread_exited(int thread) {
@@ -292,8 +291,7 @@ int Block::wait_at_barrier(BarrierKind kind, bool predicate, Site site) {
   if (barrier_.arrived == 0) {
     barrier_.kind = kind, barrier_.site = site, barrier_.first = thread, barrier_.votes = 0;
   } else if (barrier_.kind != kind || barrier_.site != site) {
-    fail(thread, fmt::format("divergent barrier: this thread waits at {}, thread {} at {}", describe(site),
-                             describe(index_[barrier_.first]), describe(barrier_.site)));
+    fail_divergent(thread, site);
   }
   barrier_.votes += predicate;
   self.state = State::at_barrier;
@@ -301,7 +299,7 @@ int Block::wait_at_barrier(BarrierKind kind, bool predicate, Site site) {
   if (++barrier_.arrived == live_) {
     finish_barrier();
     self.state = State::ready;  // it goes on without a switch
-    ready_.clear(turn_of_[thread]);
+    ready_.clear(threads_[thread].turn);
   } else {
     resume(thread);
   }
@@ -324,17 +322,14 @@ void Block::finish_barrier() {
 uint64_t Block::wait_for_warp(WarpKind kind, unsigned int mask, uint64_t value, int source, Site site) {
   const int thread = current_, lane = thread % kWarp;
   Thread& self = threads_[thread];
-  self.kind = kind, self.mask = mask, self.value = value, self.source = source, self.site = site;
-  if ((mask >> lane & 1) == 0) {
-    fail(thread, fmt::format("{} at {}: mask {:#010x} lacks the calling lane {}", name_of(kind), describe(site), mask,
-                             lane));
-  }
+  self.kind = kind, self.mask = mask, self.value = value, self.source = static_cast<uint8_t>(source), self.site = site;
+  if ((mask >> lane & 1) == 0) fail_mask(thread, thread);
   check_masks(thread / kWarp, lane);
   self.state = State::at_warp_operation;
   warps_[thread / kWarp].waiting |= 1u << lane;
   if (kind != WarpKind::active_mask && try_warp(thread / kWarp, lane)) {
     self.state = State::ready;
-    ready_.clear(turn_of_[thread]);
+    ready_.clear(threads_[thread].turn);
   } else {
     resume(thread);
   }
@@ -350,9 +345,7 @@ void Block::check_masks(int warp, int lane) {
     const Thread& other = lanes[k];
     if (other.mask == self.mask || other.kind != self.kind || !(other.site == self.site)) continue;
     if ((self.mask >> k & 1) == 0 && (other.mask >> lane & 1) == 0) continue;
-    fail(warp * kWarp + lane,
-         fmt::format("{} at {}: mask {:#010x}, but thread {} of the same warp came with {:#010x}", name_of(self.kind),
-                     describe(self.site), self.mask, describe(index_[warp * kWarp + k]), other.mask));
+    fail_mask(warp * kWarp + lane, warp * kWarp + k);
   }
 }
 
@@ -379,11 +372,7 @@ bool Block::try_warp(int w, int lane) {
       continue;
     }
     const int source = lanes[k].source;
-    if ((members >> source & 1) == 0) {
-      fail(w * kWarp + k, fmt::format("{} at {}: reads lane {}, which {} (mask {:#010x})", name_of(kind),
-                                      describe(lanes[k].site), source,
-                                      (mask >> source & 1) == 0 ? "is not in the mask" : "has returned", mask));
-    }
+    if ((members >> source & 1) == 0) fail_source(w * kWarp + k);
     lanes[k].value = values[source];
   }
   warp.waiting &= ~members;
@@ -420,15 +409,15 @@ bool Block::release_active_masks() {
 }
 
 std::string Block::thread_name(int thread) const {
-  return fmt::format("kernel {}, block {}, thread {}", kernel_->name, describe(block_index_), describe(index_[thread]));
+  return fmt::format("kernel {}, block {}, thread {}", kernel_->name, describe(block_index_), describe(threads_[thread].index));
 }
 
 std::string Block::waits_at(int thread) const {
   const Thread& t = threads_[thread];
   if (t.state == State::at_barrier) {
-    return fmt::format("thread {} waits at __syncthreads ({})", describe(index_[thread]), describe(t.site));
+    return fmt::format("thread {} waits at __syncthreads ({})", describe(threads_[thread].index), describe(t.site));
   }
-  return fmt::format("thread {} waits at {} with mask {:#010x} ({})", describe(index_[thread]), name_of(t.kind), t.mask,
+  return fmt::format("thread {} waits at {} with mask {:#010x} ({})", describe(threads_[thread].index), name_of(t.kind), t.mask,
                      describe(t.site));
 }
 
@@ -436,6 +425,25 @@ std::string Block::waits_at(int thread) const {
 void Block::fail(int thread, const std::string& message) {
   error_ = thread_name(thread) + ": " + message;
   throw Failed{};
+}
+
+void Block::fail_divergent(int thread, Site site) {
+  fail(thread, fmt::format("divergent barrier: this thread waits at {}, thread {} at {}", describe(site),
+                           describe(threads_[barrier_.first].index), describe(barrier_.site)));
+}
+
+void Block::fail_mask(int thread, int other) {
+  const Thread &a = threads_[thread], &b = threads_[other];
+  const std::string call = fmt::format("{} at {}: mask {:#010x}", name_of(a.kind), describe(a.site), a.mask);
+  if (thread == other) fail(thread, fmt::format("{} lacks the calling lane {}", call, thread % kWarp));
+  fail(thread, fmt::format("{}, but thread {} of the same warp came with {:#010x}", call, describe(threads_[other].index),
+                           b.mask));
+}
+
+void Block::fail_source(int thread) {
+  const Thread& t = threads_[thread];
+  fail(thread, fmt::format("{} at {}: reads lane {}, which {} (mask {:#010x})", name_of(t.kind), describe(t.site),
+                           t.source, (t.mask >> t.source & 1) == 0 ? "is not in the mask" : "has returned", t.mask));
 }
 
 void Block::fail_stuck() {
@@ -462,22 +470,28 @@ void Block::fail_stuck() {
 
 std::string run_block(const KernelInfo& kernel, const std::function<void()>& thread_body, int64_t block,
                       ThreadOrder order, bool poison_shared) {
-  return this_block().run(kernel, thread_body, block, order, poison_shared);
+  thread_local std::unique_ptr<Block> runner = std::make_unique<Block>();
+  running_block = runner.get();
+  std::string error = runner->run(kernel, thread_body, block, order, poison_shared);
+  running_block = nullptr;
+  return error;
 }
 
 int block_barrier(BarrierKind kind, bool predicate, Site site) {
-  Block& block = this_block();
-  if (!block.running()) throw NotInBlock{site};
-  return block.wait_at_barrier(kind, predicate, site);
+  if (running_block == nullptr) throw NotInBlock{site};
+  return running_block->wait_at_barrier(kind, predicate, site);
 }
 
 uint64_t warp_operation(WarpKind kind, unsigned int mask, uint64_t value, int source, Site site) {
-  Block& block = this_block();
-  if (!block.running()) throw NotInBlock{site};
-  return block.wait_for_warp(kind, mask, value, source, site);
+  if (running_block == nullptr) throw NotInBlock{site};
+  return running_block->wait_for_warp(kind, mask, value, source, site);
 }
 
-int lane_id() { return this_block().current() % kWarp; }
-void* dynamic_shared() { return this_block().arena(); }
+int lane_id() { return running_block != nullptr ? running_block->current() % kWarp : 0; }
+
+void* dynamic_shared() {
+  if (running_block == nullptr) throw NotInBlock{{"LATHE_DYNAMIC_SHARED", 0}};
+  return running_block->arena();
+}
 
 }  // namespace hostcuda

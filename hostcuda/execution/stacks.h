@@ -14,7 +14,7 @@
 
 namespace hostcuda {
 
-struct Fiber {
+struct alignas(64) Fiber {
   boost::context::detail::fcontext_t context = nullptr;
   char* stack_top = nullptr;  // the lowest address is stack_top - kStackBytes; null: the CPU thread's own stack
   const void* known_bottom = nullptr;  // the own stack's extent, as the sanitizer told
