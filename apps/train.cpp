@@ -121,8 +121,9 @@ int64_t peak_resident_bytes() {
 
 // After the last update: the best weights once more, the table, the report.
 int finish(const TrainConfig& config, Trainer& trainer, const RunFolder& folder, Console& console,
-           const RunArguments& arguments, const std::vector<Switch>& switches, Trainer::End end) {
-  TrainOutcome outcome{.end = end, .switches = switches, .arguments = arguments, .peak_bytes = peak_resident_bytes()};
+           const RunArguments& arguments, const std::vector<Switch>& switches, Trainer::End end,
+           const std::string& started) {
+  TrainOutcome outcome{.end = end, .started = started, .switches = switches, .arguments = arguments, .peak_bytes = peak_resident_bytes(), .evaluation = std::nullopt, .missed = false};
   bool missed = false;
   if (trainer.datasets().validation) {
     outcome.evaluation = trainer.evaluate_best(folder);
@@ -156,6 +157,7 @@ int finish(const TrainConfig& config, Trainer& trainer, const RunFolder& folder,
 }  // namespace
 
 int train(const TrainConfig& config) {
+  const std::string started = utc_time();
   set_threads(config.run.threads);
   std::vector<Switch> switches = effective_switches(config.switches);
   Options options = effective_options(config.switches);
@@ -204,7 +206,7 @@ int train(const TrainConfig& config) {
       if (end == Trainer::End::patience) {
         console.note(fmt::format("no better evaluation for {} epochs: stopping", *config.patience));
       }
-      code = finish(config, trainer, folder, console, arguments, switches, end);
+      code = finish(config, trainer, folder, console, arguments, switches, end, started);
     }
     events.write(RunEndEvent{end == Trainer::End::stopped ? "stopped" : "done", code, trainer.position().best_epoch,
                              trainer.position().seconds});

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <vector>
 
 #include "apps/run/line_file.h"
 
@@ -28,5 +29,8 @@ class ResultsCsv {
  private:
   std::unique_ptr<LineFile> file_;
 };
+
+// The rows of a file that ResultsCsv wrote. Error(failure) where it cannot be read.
+std::vector<EpochResult> read_results_csv(const std::filesystem::path& path);
 
 }  // namespace lathe

@@ -11,6 +11,7 @@ namespace lathe {
 
 struct TrainOutcome {
   Trainer::End end = Trainer::End::done;
+  std::string started;                          // utc_time()
   std::vector<Switch> switches;
   RunArguments arguments;
   int64_t peak_bytes = 0;                       // resident set of the process at its largest
