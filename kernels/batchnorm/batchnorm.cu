@@ -116,8 +116,7 @@ __global__ void gradient_factors_kernel(const float* gamma, const float* varianc
 
 // Rows and columns as in bias: planar, a row is one channel's plane; otherwise the channels of one position.
 template <bool kPlanar>
-__global__ void apply_kernel(const float* __restrict__ x, const float* __restrict__ factor,
-                             const float* __restrict__ beta, const float* __restrict__ mean, float* __restrict__ y,
+__global__ void apply_kernel(const float* x, const float* factor, const float* beta, const float* mean, float* y,
                              int64_t rows, int64_t columns, int64_t spatial, int64_t channel_blocks LATHE_FLAT) {
   int64_t column = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   int64_t row = (int64_t(blockIdx.z) * gridDim.y + blockIdx.y) * blockDim.y + threadIdx.y;

@@ -15,7 +15,7 @@ namespace lathe::kernels {
 void batch_norm_statistics(const float* x, float* mean, float* variance, float* running_mean, float* running_variance,
                            const Activation& shape, double momentum, cudaStream_t stream);
 
-// y = (x − mean) · gamma / sqrt(variance + epsilon) + beta.  workspace: float[channels]
+// y = (x − mean) · gamma / sqrt(variance + epsilon) + beta.  y may be x.  workspace: float[channels]
 void batch_norm_apply(const float* x, const float* gamma, const float* beta, const float* mean, const float* variance,
                       float* y, const Activation& shape, double epsilon, float* workspace, cudaStream_t stream);
 

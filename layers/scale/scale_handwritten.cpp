@@ -1,0 +1,16 @@
+// Scaling through our own kernel.
+#include "kernels/elementwise/elementwise.h"
+#include "layers/step.h"
+
+namespace lathe {
+namespace {
+
+const RegisterImplementation forward("scale", {"handwritten", only_f32, [](const Call& call, const Options&) {
+  float factor = static_cast<float>(call.attributes.real("factor"));
+  return kernel_step([n = call.outputs[0].shape.elements(), factor](const Bindings& b, cudaStream_t stream) {
+    kernels::scale(b.in<float>(0), factor, b.out<float>(0), n, stream);
+  });
+}});
+
+}  // namespace
+}  // namespace lathe

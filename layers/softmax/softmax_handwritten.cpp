@@ -1,0 +1,15 @@
+// Softmax through our own kernel.
+#include "kernels/softmax/softmax.h"
+#include "layers/step.h"
+
+namespace lathe {
+namespace {
+
+const RegisterImplementation forward("softmax", {"handwritten", only_f32, [](const Call& call, const Options&) {
+  return kernel_step([shape = call.inputs[0].shape](const Bindings& b, cudaStream_t stream) {
+    kernels::softmax(b.in<float>(0), b.out<float>(0), shape[0], shape[1], stream);
+  });
+}});
+
+}  // namespace
+}  // namespace lathe
