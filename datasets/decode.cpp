@@ -8,6 +8,7 @@
 
 #include "datasets/decode_backends.h"
 #include "engine/runtime/error.h"
+#include "engine/runtime/printable.h"
 
 namespace lathe {
 namespace {
@@ -37,7 +38,7 @@ Picture upright(const Picture& stored, int orientation) {
 Decoder parse_decoder(const std::string& name) {
   if (name == "auto") return Decoder::automatic;
   if (name == "stb") return Decoder::stb;
-  throw Error(ExitCode::usage, "unknown decoder '" + name + "': use auto or stb");
+  throw Error(ExitCode::usage, "unknown decoder '" + printable(name) + "': use auto or stb");
 }
 
 Picture decode(std::span<const uint8_t> bytes, Decoder decoder) {
@@ -55,7 +56,7 @@ Picture decode(std::span<const uint8_t> bytes, Decoder decoder) {
 }
 
 std::vector<uint8_t> read_file(const std::string& path) {
-  const auto refuse = [&](const std::string& reason) -> Error { return {ExitCode::data, path + ": " + reason}; };
+  const auto refuse = [&](const std::string& reason) -> Error { return {ExitCode::data, printable(path, 4096) + ": " + reason}; };
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
   if (!std::filesystem::exists(status)) throw refuse("no such file");
@@ -75,7 +76,7 @@ Picture decode_file(const std::string& path, Decoder decoder) {
   try {
     return decode(bytes, decoder);
   } catch (const Error& error) {
-    throw Error(ExitCode::data, path + ": " + error.what());
+    throw Error(ExitCode::data, printable(path, 4096) + ": " + error.what());
   }
 }
 

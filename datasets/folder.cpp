@@ -5,6 +5,8 @@
 #include <filesystem>
 
 #include "engine/runtime/error.h"
+#include "engine/runtime/printable.h"
+#include "engine/runtime/suggest.h"
 
 namespace lathe {
 namespace {
@@ -12,13 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kMaxDepth = 64;
-
-std::string lower(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
+constexpr size_t kMaxName = 4096;  // of a path in a message
 
 // What operating systems and tools leave in folders.
 bool is_junk(const std::string& name) {
@@ -43,7 +39,7 @@ std::vector<std::string> names_in(const fs::path& directory) {
     const std::string name = entry->path().filename().native();
     if (!is_junk(name)) names.push_back(name);
   }
-  if (error) throw Error(ExitCode::data, directory.native() + ": " + error.message());
+  if (error) throw Error(ExitCode::data, printable(directory.native()) + ": " + error.message());
   std::sort(names.begin(), names.end());  // std::string compares bytes
   return names;
 }
@@ -97,7 +93,7 @@ class Folder final : public Source {
   int64_t size() const override { return static_cast<int64_t>(files_.size()); }
   const std::vector<std::string>& classes() const override { return classes_; }
   int64_t label(int64_t index) const override { return labels_[index]; }
-  std::string name(int64_t index) const override { return files_[index]; }
+  std::string name(int64_t index) const override { return printable(files_[index], kMaxName); }
   Picture read(int64_t index) const override { return decode_file(files_[index], decoder_); }
 
  private:
@@ -108,14 +104,14 @@ class Folder final : public Source {
 
 void warn(const Ignored& ignored, const std::string& what, std::vector<std::string>& warnings) {
   if (ignored.count == 0) return;
-  warnings.push_back(std::to_string(ignored.count) + " " + what + ", the first: " + ignored.first);
+  warnings.push_back(std::to_string(ignored.count) + " " + what + ", the first: " + printable(ignored.first));
 }
 
 }  // namespace
 
 std::unique_ptr<Source> folder_source(const std::string& directory, Decoder decoder,
                                       std::vector<std::string>& warnings) {
-  if (!is_folder(directory)) throw Error(ExitCode::data, directory + ": no such folder");
+  if (!is_folder(directory)) throw Error(ExitCode::data, printable(directory) + ": no such folder");
   std::vector<std::string> classes, files;
   std::vector<int32_t> labels;
   Ignored stray, other;
@@ -127,7 +123,7 @@ std::unique_ptr<Source> folder_source(const std::string& directory, Decoder deco
     }
     const auto is_control = [](unsigned char c) { return c < 32 || c == 127; };
     if (std::any_of(name.begin(), name.end(), is_control)) {
-      throw Error(ExitCode::data, directory + ": a class folder has a control character in its name: rename it");
+      throw Error(ExitCode::data, printable(directory) + ": a class folder has a control character in its name: rename it");
     }
     Scan scan;
     scan.read(path);
@@ -142,9 +138,9 @@ std::unique_ptr<Source> folder_source(const std::string& directory, Decoder deco
   warn(stray, "pictures are not in a class folder and are ignored", warnings);
   warn(other, "files are not JPEG, PNG or BMP by their names and are ignored", warnings);
   if (classes.empty()) {
-    throw Error(ExitCode::data, directory + ": no class folders; put each class's pictures in a folder of its own");
+    throw Error(ExitCode::data, printable(directory) + ": no class folders; put each class's pictures in a folder of its own");
   }
-  if (files.empty()) throw Error(ExitCode::data, directory + ": no JPEG, PNG or BMP pictures in its class folders");
+  if (files.empty()) throw Error(ExitCode::data, printable(directory) + ": no JPEG, PNG or BMP pictures in its class folders");
   return std::make_unique<Folder>(decoder, std::move(classes), std::move(files), std::move(labels));
 }
 

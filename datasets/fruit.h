@@ -11,12 +11,12 @@ namespace lathe {
 
 struct FruitOptions {
   bool validation = false;
-  int64_t count = 4000;  // at least one a class; classes differ by at most one picture
+  int64_t count = 1200;  // at least one a class; classes differ by at most one picture
   int64_t size = 32;     // side in pixels, at least 8
   uint64_t seed = 1;
 };
 
-constexpr int64_t kFruitTrain = 4000, kFruitValidation = 600;
+constexpr int64_t kFruitTrain = 1200, kFruitValidation = 600;
 
 // The pictures in class order: freshapples, freshbanana, freshoranges, rottenapples, rottenbanana,
 // rottenoranges. Throws Error(usage) for a count or a size out of range.

@@ -64,16 +64,16 @@ Colour background(const Scene& scene, float x, float y) {
 }
 
 // The shape is there where this is positive.
-bool covers(const Shape& shape, float x, float y) {
+bool covers(const Clutter& shape, float x, float y) {
   const float dx = x - shape.x, dy = y - shape.y;
   if (dx * dx + dy * dy > shape.radius * shape.radius) return false;
   const float u = (dx * shape.cosine + dy * shape.sine) / shape.radius;
   const float v = (dy * shape.cosine - dx * shape.sine) / (shape.radius * shape.aspect);
   switch (shape.kind) {
-    case Shape::Kind::ellipse: return u * u + v * v < 1;
-    case Shape::Kind::box: return std::max(std::abs(u), std::abs(v)) < 0.7f;
-    case Shape::Kind::ring: return u * u + v * v < 1 && u * u + v * v > 0.4f;
-    case Shape::Kind::leaf: return std::abs(v) < 0.6f * (1 - u * u);
+    case Clutter::Kind::ellipse: return u * u + v * v < 1;
+    case Clutter::Kind::box: return std::max(std::abs(u), std::abs(v)) < 0.7f;
+    case Clutter::Kind::ring: return u * u + v * v < 1 && u * u + v * v > 0.4f;
+    case Clutter::Kind::leaf: return std::abs(v) < 0.6f * (1 - u * u);
   }
   return false;
 }
@@ -91,7 +91,7 @@ Surface round_surface(const Scene& scene, float u, float v) {
   Surface surface{.along = u, .across = v};
   if (scene.kind == FruitKind::apple) {  // dimples above and below, narrower towards the bottom
     u *= 1 + 0.2f * v;
-    v += (v < 0 ? -0.36f : 0.12f) / (1 + 12 * u * u);
+    v += (v < 0 ? -0.42f : 0.14f) / (1 + 12 * u * u);
     v *= 1.08f;
   }
   surface.inside = u * u + v * v < 1;
@@ -147,7 +147,7 @@ Colour skin_colour(const Scene& scene, const Surface& at) {
 bool trimmings(const Scene& scene, float u, float v, Colour& colour) {
   if (scene.kind == FruitKind::apple) {
     const float lean = u - 0.25f * (v + 0.7f) * (v + 0.7f);
-    if (scene.stem && v > -1.12f && v < -0.58f && std::abs(lean) < 0.07f) {
+    if (scene.stem && v > -1.15f && v < -0.52f && std::abs(lean) < 0.075f) {
       colour = {0.3f, 0.2f, 0.1f};
       return true;
     }
@@ -219,11 +219,11 @@ Picture paint(const Scene& scene, int64_t size) {
         const float sx = x + ((corner & 1) != 0 ? 0.25f : -0.25f) * pixel;
         const float sy = y + ((corner & 2) != 0 ? 0.25f : -0.25f) * pixel;
         Colour colour = ground * dimmed;
-        for (const Shape& shape : scene.behind) {
+        for (const Clutter& shape : scene.behind) {
           if (covers(shape, sx, sy)) colour = shape.colour * dimmed;
         }
         paint_fruit(scene, sx, sy, colour);
-        for (const Shape& shape : scene.in_front) {
+        for (const Clutter& shape : scene.in_front) {
           if (covers(shape, sx, sy)) colour = shape.colour * scene.brightness;
         }
         sum = sum + colour * 0.25f;

@@ -29,9 +29,9 @@ Colour fruit_like_colour(Random& random) {
   return hsv(random.uniform(-10, 100), random.uniform(0.5f, 0.95f), random.uniform(0.3f, 0.95f));
 }
 
-Shape clutter(Random& random, float x, float y, float radius) {
+Clutter draw_clutter(Random& random, float x, float y, float radius) {
   const float angle = random.uniform(0, 2 * kPi);
-  return {static_cast<Shape::Kind>(random.below(4)),
+  return {static_cast<Clutter::Kind>(random.below(4)),
           x,
           y,
           radius,
@@ -55,7 +55,7 @@ void draw_background(Scene& scene, Random& random) {
   scene.ground_cosine = std::cos(angle), scene.ground_sine = std::sin(angle);
   for (uint64_t i = 0, count = 1 + random.below(4); i < count; ++i) {
     const float x = random.uniform(-1, 1), y = random.uniform(-1, 1);
-    scene.behind.push_back(clutter(random, x, y, random.uniform(0.15f, 0.5f)));
+    scene.behind.push_back(draw_clutter(random, x, y, random.uniform(0.15f, 0.5f)));
   }
 }
 
@@ -147,17 +147,19 @@ Scene draw_scene(FruitKind kind, bool rotten, Random& random) {
   scene.radius = banana ? random.uniform(0.75f, 1.0f) : random.uniform(0.58f, 0.88f);
   const float room = 1.05f - scene.radius;  // the fruit may leave the picture a little
   scene.x = random.uniform(-room, room), scene.y = random.uniform(-room, room);
-  const float tilt = kind == FruitKind::apple ? random.uniform(-0.7f, 0.7f) : random.uniform(-kPi, kPi);
+  const float tilt = kind == FruitKind::apple ? random.uniform(-0.6f, 0.6f) : random.uniform(-kPi, kPi);
   scene.cosine = std::cos(tilt), scene.sine = std::sin(tilt);
-  scene.aspect = banana ? random.uniform(0.24f, 0.34f) : random.uniform(0.93f, 1.08f);
+  scene.aspect = banana                      ? random.uniform(0.24f, 0.34f)
+                 : kind == FruitKind::apple ? random.uniform(0.97f, 1.12f)
+                                            : random.uniform(0.96f, 1.04f);
   scene.bend = random.uniform(0.7f, 1.15f);
-  scene.stem = random.chance(0.9f), scene.leaf = random.chance(0.3f);
+  scene.stem = random.chance(0.95f), scene.leaf = random.chance(0.3f);
   draw_skin(scene, random);
   draw_age(scene, rotten, random);
 
-  if (random.chance(0.3f)) {  // something stands in front of the edge
+  if (random.chance(0.2f)) {  // something stands in front of the edge
     const float angle = random.uniform(0, 2 * kPi), distance = scene.radius * random.uniform(0.9f, 1.2f);
-    scene.in_front.push_back(clutter(random, scene.x + distance * std::cos(angle),
+    scene.in_front.push_back(draw_clutter(random, scene.x + distance * std::cos(angle),
                                      scene.y + distance * std::sin(angle), scene.radius * random.uniform(0.3f, 0.5f)));
   }
 
@@ -167,7 +169,7 @@ Scene draw_scene(FruitKind kind, bool rotten, Random& random) {
   scene.brightness = random.uniform(0.75f, 1.25f);
   scene.cast = {random.uniform(0.82f, 1.12f), random.uniform(0.88f, 1.08f), random.uniform(0.78f, 1.15f)};
   scene.shadow = random.uniform(0.2f, 0.5f);
-  scene.noise = random.uniform(0.005f, 0.035f);
+  scene.noise = random.uniform(0.005f, 0.03f);
   return scene;
 }
 

@@ -18,7 +18,7 @@ struct Colour {
 };
 
 // Clutter: a flat shape of one colour.
-struct Shape {
+struct Clutter {
   enum class Kind { ellipse, box, ring, leaf } kind;
   float x, y, radius, aspect, cosine, sine;
   Colour colour;
@@ -37,7 +37,7 @@ struct Scene {
   Texture texture;
   std::array<Colour, 2> ground;
   float ground_frequency, ground_cosine, ground_sine;
-  std::vector<Shape> behind, in_front;
+  std::vector<Clutter> behind, in_front;
 
   FruitKind kind;
   float x, y, radius, cosine, sine;

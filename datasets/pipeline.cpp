@@ -5,6 +5,7 @@
 #include <chrono>
 #include <numeric>
 
+#include "engine/runtime/cuda_check.h"
 #include "engine/runtime/error.h"
 
 namespace lathe {
@@ -13,6 +14,15 @@ namespace {
 constexpr int64_t kClaim = 8;  // samples a worker takes at once
 
 }  // namespace
+
+void Pipeline::FreeHost::operator()(void* block) const { cudaFreeHost(block); }
+
+template <typename T>
+Pipeline::Pinned<T> Pipeline::pinned(int64_t count) {
+  T* block = nullptr;
+  check_cuda(cudaMallocHost(&block, count * sizeof(T)), "pinned memory for a batch");
+  return Pinned<T>(block);
+}
 
 Pipeline::Pipeline(const StagedSet& set, const PipelineOptions& options) : set_(set), options_(options) {
   if (options.batch_size < 1) throw Error(ExitCode::usage, "the batch size must be at least 1");
@@ -46,7 +56,13 @@ void Pipeline::start(int64_t epoch, int64_t offset, int64_t end_epoch) {
                                     std::to_string(set_.size()) + "; is it the one that the run began with?");
   }
   stop();
-  for (Slot& slot : slots_) slot.state = Slot::empty;
+  for (Slot& slot : slots_) {
+    slot.state = Slot::empty;
+    if (slot.images) continue;
+    slot.labels = pinned<int32_t>(options_.batch_size);
+    slot.samples = pinned<int64_t>(options_.batch_size);
+    slot.images = pinned<uint8_t>(options_.batch_size * set_.sample_bytes());
+  }
   opened_ = taken_ = 0;
   epoch_ = epoch, offset_ = offset, end_epoch_ = end_epoch;
   order_.clear();
@@ -125,20 +141,15 @@ bool Pipeline::open_batch() {
   }
   if (order_.empty()) order_ = order(epoch_);
 
-  if (slot.images.empty()) {
-    slot.images.resize(options_.batch_size * set_.sample_bytes());
-    slot.samples.resize(options_.batch_size);
-    slot.labels.resize(options_.batch_size);
-  }
   const int64_t size = std::min(options_.batch_size, set_.size() - offset_);
-  std::copy_n(order_.begin() + offset_, size, slot.samples.begin());
+  std::copy_n(order_.begin() + offset_, size, slot.samples.get());
   slot.batch = {.epoch = epoch_,
                 .first = offset_,
                 .size = size,
                 .last = set_.size() - offset_ - size < smallest,
-                .images = slot.images.data(),
-                .samples = slot.samples.data(),
-                .labels = slot.labels.data(),
+                .images = slot.images.get(),
+                .samples = slot.samples.get(),
+                .labels = slot.labels.get(),
                 .wait_ms = 0};
   slot.state = Slot::filling;
   slot.claimed = slot.done = 0;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <exception>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -36,7 +37,7 @@ struct Batch {
   int64_t first;     // position of the first sample in the epoch's order
   int64_t size;      // batch_size, or less at the end of an epoch
   bool last;         // ends the epoch
-  uint8_t* images;   // [size, height, width, 3]
+  uint8_t* images;   // [size, height, width, 3], pinned as are the others
   int64_t* samples;  // [size], indices into the dataset
   int32_t* labels;   // [size]
   double wait_ms;    // how long next() waited for it
@@ -47,7 +48,7 @@ class Pipeline {
   static constexpr int64_t kForever = std::numeric_limits<int64_t>::max();
 
   // The set must outlive the pipeline. Throws Error(usage) for a batch size below 1, or where drop_last
-  // leaves no batch.
+  // leaves no batch. Buffers are allocated at the first start(), which throws Error(device) if it cannot.
   Pipeline(const StagedSet& set, const PipelineOptions& options);
   ~Pipeline() { stop(); }
   Pipeline(const Pipeline&) = delete;
@@ -70,11 +71,20 @@ class Pipeline {
   void stop();
 
  private:
+  // Pinned, so that copies to the device can run beside the computation.
+  struct FreeHost {
+    void operator()(void* block) const;
+  };
+  template <typename T>
+  using Pinned = std::unique_ptr<T[], FreeHost>;
+  template <typename T>
+  static Pinned<T> pinned(int64_t count);
+
   struct Slot {
     Batch batch{};
-    std::vector<uint8_t> images;
-    std::vector<int64_t> samples;
-    std::vector<int32_t> labels;
+    Pinned<uint8_t> images;
+    Pinned<int64_t> samples;
+    Pinned<int32_t> labels;
     enum { empty, filling, held } state = empty;
     int64_t claimed = 0;  // samples handed to workers
     int64_t done = 0;

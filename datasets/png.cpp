@@ -1,13 +1,9 @@
 // PNG through stb_image_write, put in place in one step.
 #include "datasets/png.h"
 
-#include <fcntl.h>
-#include <unistd.h>
+#include <span>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-
+#include "engine/runtime/atomic_file.h"
 #include "engine/runtime/error.h"
 
 #define STBI_WRITE_NO_STDIO
@@ -35,22 +31,10 @@ std::vector<uint8_t> encode_png(const Picture& picture) {
 }
 
 void write_png(const std::string& path, const Picture& picture) {
+  AtomicFile file(path);
   const std::vector<uint8_t> bytes = encode_png(picture);
-  const std::string temporary = path + ".tmp" + std::to_string(getpid());
-  const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  bool good = file >= 0;
-  for (size_t at = 0; good && at < bytes.size();) {
-    const ssize_t written = write(file, bytes.data() + at, bytes.size() - at);
-    if (written > 0) at += static_cast<size_t>(written);
-    good = written > 0 || (written < 0 && errno == EINTR);
-  }
-  good = good && fsync(file) == 0;
-  int cause = errno;
-  if (file >= 0 && close(file) != 0 && good) good = false, cause = errno;
-  if (good && std::rename(temporary.c_str(), path.c_str()) != 0) good = false, cause = errno;
-  if (good) return;
-  if (file >= 0) unlink(temporary.c_str());
-  throw Error(ExitCode::failure, path + ": cannot be written: " + std::strerror(cause));
+  file.write(std::as_bytes(std::span(bytes)));
+  file.commit();
 }
 
 }  // namespace lathe

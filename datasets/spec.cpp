@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <numeric>
 
 #include "engine/runtime/error.h"
+#include "engine/runtime/printable.h"
+#include "engine/runtime/suggest.h"
 
 namespace lathe {
 namespace {
@@ -14,12 +15,7 @@ const std::vector<std::string> kKinds = {"fruit", "folder", "cifar10", "cifar100
 const std::vector<std::string> kFruitOptions = {"train", "val", "size", "seed"};
 
 [[noreturn]] void refuse(const std::string& spec, const std::string& why) {
-  throw Error(ExitCode::usage, "dataset '" + spec + "': " + why);
-}
-
-std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates) {
-  const std::string near = nearest(word, candidates);
-  return near.empty() ? "" : "; did you mean '" + near + "'?";
+  throw Error(ExitCode::usage, "dataset '" + printable(spec) + "': " + why);
 }
 
 void set_fruit_option(const std::string& spec, const std::string& option, Spec::Fruit& fruit) {
@@ -69,26 +65,6 @@ Spec parse_spec(const std::string& text) {
     begin = comma + 1;
   }
   return spec;
-}
-
-std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {
-  std::string best;
-  size_t fewest = word.size() / 3 + 2;  // more edits than this is another word
-  for (const std::string& candidate : candidates) {
-    std::vector<size_t> row(candidate.size() + 1);  // Levenshtein distance, one row at a time
-    std::iota(row.begin(), row.end(), 0);
-    for (size_t i = 0; i < word.size(); ++i) {
-      size_t diagonal = row[0];
-      row[0] = i + 1;
-      for (size_t j = 0; j < candidate.size(); ++j) {
-        const size_t substituted = diagonal + (word[i] == candidate[j] ? 0 : 1);
-        diagonal = row[j + 1];
-        row[j + 1] = std::min({substituted, row[j] + 1, row[j + 1] + 1});
-      }
-    }
-    if (row.back() < fewest) fewest = row.back(), best = candidate;
-  }
-  return best;
 }
 
 }  // namespace lathe

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace lathe {
 
@@ -20,8 +19,5 @@ struct Spec {
 // Throws Error(usage) for an unknown kind or option (with the nearest known one), a missing folder name, a
 // value that is not a whole number.
 Spec parse_spec(const std::string& text);
-
-// The candidate with the least edits to word, or "" if none is near enough to be a slip.
-std::string nearest(const std::string& word, const std::vector<std::string>& candidates);
 
 }  // namespace lathe
