@@ -36,8 +36,9 @@ void append_cifar(const std::string& path, int64_t label_bytes, PackedPictures& 
   const int64_t record = label_bytes + kCifarPixels;
   const auto size = static_cast<int64_t>(bytes.size());
   if (size == 0 || size % record != 0) {
-    throw Error(ExitCode::data, path + ": " + std::to_string(size) + " bytes is no whole number of pictures of " +
-                                    std::to_string(record) + " bytes; is the file complete?");
+    throw Error(ExitCode::data, path + ": " + std::to_string(size) +
+                                    " bytes is no whole number of pictures of " + std::to_string(record) +
+                                    " bytes; is the file complete?");
   }
   for (int64_t at = 0; at < size; at += record) {
     const int32_t label = bytes[at + label_bytes - 1];
@@ -80,12 +81,15 @@ struct Idx {
 Idx read_idx(const std::string& directory, const std::string& stem, int rank) {
   const std::string kind = "idx" + std::to_string(rank) + "-ubyte";
   std::string path = directory + "/" + stem + "-" + kind;
-  if (!fs::exists(path) && fs::exists(directory + "/" + stem + "." + kind)) path = directory + "/" + stem + "." + kind;
-  if (!fs::exists(path) && fs::exists(path + ".gz")) throw Error(ExitCode::data, path + ".gz: unpack it first (gunzip)");
+  if (!fs::exists(path) && fs::exists(directory + "/" + stem + "." + kind))
+    path = directory + "/" + stem + "." + kind;
+  if (!fs::exists(path) && fs::exists(path + ".gz"))
+    throw Error(ExitCode::data, path + ".gz: unpack it first (gunzip)");
   Idx idx{path, read_file(path), {}, 4 + 4 * static_cast<size_t>(rank)};
   const std::vector<uint8_t>& b = idx.bytes;
   if (b.size() < idx.data_at || b[0] != 0 || b[1] != 0 || b[2] != 8 || b[3] != rank) {
-    throw Error(ExitCode::data, path + ": not an IDX file of unsigned bytes with " + std::to_string(rank) + " dimensions");
+    throw Error(ExitCode::data,
+                path + ": not an IDX file of unsigned bytes with " + std::to_string(rank) + " dimensions");
   }
   for (size_t at = 4; at < idx.data_at; at += 4) {
     idx.extents.push_back(int64_t{b[at]} << 24 | b[at + 1] << 16 | b[at + 2] << 8 | b[at + 3]);

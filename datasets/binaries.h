@@ -8,11 +8,11 @@
 
 namespace lathe {
 
-// CIFAR's binary version (https://www.cs.toronto.edu/~kriz/cifar.html) in `directory` or in the folder that its
-// archive makes there (cifar-10-batches-bin, cifar-100-binary). CIFAR-10: data_batch_1 … 5.bin, test_batch.bin,
-// batches.meta.txt. CIFAR-100: train.bin, test.bin, fine_label_names.txt; the fine labels are used.
-// A file may hold any whole number of pictures. Throws Error(data) for a missing file, a file of another size
-// or a label out of range.
+// CIFAR's binary version (https://www.cs.toronto.edu/~kriz/cifar.html) in `directory` or in the folder that
+// its archive makes there (cifar-10-batches-bin, cifar-100-binary). CIFAR-10: data_batch_1 … 5.bin,
+// test_batch.bin, batches.meta.txt. CIFAR-100: train.bin, test.bin, fine_label_names.txt; the fine labels are
+// used. A file may hold any whole number of pictures. Throws Error(data) for a missing file, a file of
+// another size or a label out of range.
 std::unique_ptr<Source> cifar10_source(const std::string& directory, bool train);
 std::unique_ptr<Source> cifar100_source(const std::string& directory, bool train);
 

@@ -25,7 +25,8 @@ struct FingerprintHash {
 };
 
 Fingerprint fingerprint(const Picture& picture) {
-  uint64_t a = mix(static_cast<uint64_t>(picture.height) << 32 | static_cast<uint64_t>(picture.width)), b = ~a;
+  uint64_t a = mix(static_cast<uint64_t>(picture.height) << 32 | static_cast<uint64_t>(picture.width)),
+           b = ~a;
   for (size_t i = 0; i < picture.rgb.size(); i += 8) {
     uint64_t word = 0;
     std::copy_n(picture.rgb.data() + i, std::min<size_t>(8, picture.rgb.size() - i),
@@ -83,8 +84,8 @@ SplitReport summarise(const Source& source, const std::vector<Look>& looks) {
   return report;
 }
 
-void find_duplicates(const Sources& sources, const std::vector<Look>& train, const std::vector<Look>& validation,
-                     DataReport& report) {
+void find_duplicates(const Sources& sources, const std::vector<Look>& train,
+                     const std::vector<Look>& validation, DataReport& report) {
   std::unordered_map<Fingerprint, int64_t, FingerprintHash> seen;  // -> index in the training set
   for (int64_t i = 0; i < static_cast<int64_t>(train.size()); ++i) {
     if (!train[i].failure.empty()) continue;
@@ -103,15 +104,17 @@ void find_duplicates(const Sources& sources, const std::vector<Look>& train, con
 
 void describe(const std::string& split, const SplitReport& report, const std::vector<std::string>& classes,
               std::vector<std::string>& lines) {
-  lines.push_back(fmt::format("{}: {} pictures, sides {} to {} pixels in {} sizes, {} gray", split, report.pictures,
-                              report.smallest_side, report.largest_side, report.sizes.size(), report.gray));
+  lines.push_back(fmt::format("{}: {} pictures, sides {} to {} pixels in {} sizes, {} gray", split,
+                              report.pictures, report.smallest_side, report.largest_side, report.sizes.size(),
+                              report.gray));
   for (size_t i = 0; i < classes.size(); ++i) {
     lines.push_back(fmt::format("{}: class {} '{}': {} pictures", split, i, classes[i], report.per_class[i]));
   }
   for (const std::string& bad : report.bad) lines.push_back(fmt::format("{}: bad: {}", split, bad));
 }
 
-void export_split(const Source& source, const fs::path& directory, int workers, std::vector<std::string>& skipped) {
+void export_split(const Source& source, const fs::path& directory, int workers,
+                  std::vector<std::string>& skipped) {
   for (const std::string& name : source.classes()) {
     if (name.empty() || name.starts_with('.') || name.find('/') != std::string::npos) {
       throw Error(ExitCode::failure, "class '" + name + "' cannot be the name of a folder");
@@ -136,7 +139,8 @@ void export_split(const Source& source, const fs::path& directory, int workers, 
 }  // namespace
 
 bool DataReport::spoiled() const {
-  const bool class_missing = std::find(train.per_class.begin(), train.per_class.end(), 0) != train.per_class.end();
+  const bool class_missing =
+      std::find(train.per_class.begin(), train.per_class.end(), 0) != train.per_class.end();
   return class_missing || !train.bad.empty() || !validation.bad.empty() || !across_splits.empty() ||
          !contradictory.empty();
 }

@@ -12,12 +12,12 @@
 namespace lathe {
 
 struct SplitReport {
-  int64_t pictures = 0;                     // good ones
-  std::vector<int64_t> per_class;           // good ones, by class
-  std::vector<std::string> bad;             // "NAME: reason", in the source's order
+  int64_t pictures = 0;            // good ones
+  std::vector<int64_t> per_class;  // good ones, by class
+  std::vector<std::string> bad;    // "NAME: reason", in the source's order
   int64_t smallest_side = 0, largest_side = 0;
   std::map<std::pair<int64_t, int64_t>, int64_t> sizes;  // {height, width} -> how many
-  int64_t gray = 0;                         // pictures with R = G = B everywhere
+  int64_t gray = 0;                                      // pictures with R = G = B everywhere
 };
 
 struct DataReport {
@@ -40,8 +40,8 @@ struct DataReport {
 DataReport check_data(const Sources& sources, int workers);
 
 // Writes every picture as DIR/SPLIT/CLASS/000017.png, the number being its index in the source; pictures that
-// cannot be read are skipped and returned as lines. All or nothing: written to a folder beside it, then renamed.
-// Throws Error(usage) if the directory exists, Error(failure) if it cannot be written.
+// cannot be read are skipped and returned as lines. All or nothing: written to a folder beside it, then
+// renamed. Throws Error(usage) if the directory exists, Error(failure) if it cannot be written.
 std::vector<std::string> export_data(const Sources& sources, const std::string& directory, int workers);
 
 }  // namespace lathe

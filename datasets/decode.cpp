@@ -26,7 +26,8 @@ Picture upright(const Picture& stored, int orientation) {
   for (int64_t y = 0; y < result.height; ++y) {
     for (int64_t x = 0; x < result.width; ++x) {
       const int64_t row = swapped ? x : y, column = swapped ? y : x;
-      const uint8_t* from = stored.pixel(from_bottom ? bottom - row : row, from_right ? right - column : column);
+      const uint8_t* from =
+          stored.pixel(from_bottom ? bottom - row : row, from_right ? right - column : column);
       std::copy_n(from, 3, result.pixel(y, x));
     }
   }
@@ -49,14 +50,17 @@ Picture decode(std::span<const uint8_t> bytes, Decoder decoder) {
   }
   if (is_jpeg && !header.baseline) {
     throw Error(ExitCode::data,
-                has_libjpeg() ? "JPEG is not baseline, which the stb decoder cannot read: use the auto decoder"
-                              : "JPEG is not baseline: build with libjpeg-turbo to read it");
+                has_libjpeg()
+                    ? "JPEG is not baseline, which the stb decoder cannot read: use the auto decoder"
+                    : "JPEG is not baseline: build with libjpeg-turbo to read it");
   }
   return upright(decode_stb(bytes), header.orientation);
 }
 
 std::vector<uint8_t> read_file(const std::string& path) {
-  const auto refuse = [&](const std::string& reason) -> Error { return {ExitCode::data, printable(path, 4096) + ": " + reason}; };
+  const auto refuse = [&](const std::string& reason) -> Error {
+    return {ExitCode::data, printable(path, 4096) + ": " + reason};
+  };
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
   if (!std::filesystem::exists(status)) throw refuse("no such file");

@@ -41,8 +41,10 @@ void warn(j_common_ptr jpeg, int level) {
     case JWRN_HIT_MARKER:
     case JWRN_HUFF_BAD_CODE:
     case JWRN_MUST_RESYNC:
-    case JWRN_NOT_SEQUENTIAL: fail(jpeg);
-    default: break;
+    case JWRN_NOT_SEQUENTIAL:
+      fail(jpeg);
+    default:
+      break;
   }
 }
 
@@ -111,7 +113,9 @@ Picture decode_libjpeg(std::span<const uint8_t> bytes) {
 namespace lathe {
 
 bool has_libjpeg() { return false; }
-Picture decode_libjpeg(std::span<const uint8_t>) { throw Error(ExitCode::data, "built without libjpeg-turbo"); }
+Picture decode_libjpeg(std::span<const uint8_t>) {
+  throw Error(ExitCode::data, "built without libjpeg-turbo");
+}
 
 }  // namespace lathe
 

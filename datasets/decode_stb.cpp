@@ -42,7 +42,8 @@ Picture decode_stb(std::span<const uint8_t> bytes) {
   if (!rgba) {
     const char* reason = stbi_failure_reason();  // one a thread
     const bool known = reason != nullptr && *reason != '\0';
-    throw Error(ExitCode::data, std::string("damaged or unsupported picture: ") + (known ? reason : "no reason"));
+    throw Error(ExitCode::data,
+                std::string("damaged or unsupported picture: ") + (known ? reason : "no reason"));
   }
   Picture picture(height, width);
   for (int64_t i = 0; i < picture.height * picture.width; ++i) {

@@ -31,6 +31,7 @@ fi || fail "$url: cannot be downloaded; without a network use the built-in pictu
 
 echo "$md5  $work/archive" | md5sum -c --status 2>/dev/null ||
   fail "$url: the checksum is wrong (expected md5 $md5); try again"
-tar -xzf "$work/archive" -C "$work" 2>/dev/null || fail "$dir: the archive cannot be unpacked; is the disk full?"
+tar -xzf "$work/archive" -C "$work" 2>/dev/null ||
+  fail "$dir: the archive cannot be unpacked; is the disk full?"
 mv "$work/cifar-10-batches-bin" "$dir/" || fail "$dir: cannot be written"
 echo "done: --data cifar10:$dir"

@@ -18,9 +18,9 @@ constexpr size_t kMaxName = 4096;  // of a path in a message
 
 // What operating systems and tools leave in folders.
 bool is_junk(const std::string& name) {
-  static const std::vector<std::string> kJunk = {"thumbs.db", "desktop.ini",  "ehthumbs.db",
-                                                 "__macosx",  "$recycle.bin", "lost+found",
-                                                 "@eadir",    "system volume information"};
+  static const std::vector<std::string> kJunk = {
+      "thumbs.db",    "desktop.ini", "ehthumbs.db", "__macosx",
+      "$recycle.bin", "lost+found",  "@eadir",      "system volume information"};
   return name.starts_with('.') || std::find(kJunk.begin(), kJunk.end(), lower(name)) != kJunk.end();
 }
 
@@ -89,7 +89,10 @@ class Folder final : public Source {
  public:
   Folder(Decoder decoder, std::vector<std::string> classes, std::vector<std::string> files,
          std::vector<int32_t> labels)
-      : decoder_(decoder), classes_(std::move(classes)), files_(std::move(files)), labels_(std::move(labels)) {}
+      : decoder_(decoder),
+        classes_(std::move(classes)),
+        files_(std::move(files)),
+        labels_(std::move(labels)) {}
   int64_t size() const override { return static_cast<int64_t>(files_.size()); }
   const std::vector<std::string>& classes() const override { return classes_; }
   int64_t label(int64_t index) const override { return labels_[index]; }
@@ -123,7 +126,8 @@ std::unique_ptr<Source> folder_source(const std::string& directory, Decoder deco
     }
     const auto is_control = [](unsigned char c) { return c < 32 || c == 127; };
     if (std::any_of(name.begin(), name.end(), is_control)) {
-      throw Error(ExitCode::data, printable(directory) + ": a class folder has a control character in its name: rename it");
+      throw Error(ExitCode::data,
+                  printable(directory) + ": a class folder has a control character in its name: rename it");
     }
     Scan scan;
     scan.read(path);
@@ -138,9 +142,11 @@ std::unique_ptr<Source> folder_source(const std::string& directory, Decoder deco
   warn(stray, "pictures are not in a class folder and are ignored", warnings);
   warn(other, "files are not JPEG, PNG or BMP by their names and are ignored", warnings);
   if (classes.empty()) {
-    throw Error(ExitCode::data, printable(directory) + ": no class folders; put each class's pictures in a folder of its own");
+    throw Error(ExitCode::data, printable(directory) +
+                                    ": no class folders; put each class's pictures in a folder of its own");
   }
-  if (files.empty()) throw Error(ExitCode::data, printable(directory) + ": no JPEG, PNG or BMP pictures in its class folders");
+  if (files.empty())
+    throw Error(ExitCode::data, printable(directory) + ": no JPEG, PNG or BMP pictures in its class folders");
   return std::make_unique<Folder>(decoder, std::move(classes), std::move(files), std::move(labels));
 }
 

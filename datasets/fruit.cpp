@@ -23,7 +23,9 @@ class Fruit final : public Source {
   std::optional<Extent> native() const override { return Extent{options_.size, options_.size}; }
 
   // Pictures stand in class order; the first count % 6 classes have one more.
-  int64_t label(int64_t index) const override { return ((index + 1) * 6 + options_.count - 1) / options_.count - 1; }
+  int64_t label(int64_t index) const override {
+    return ((index + 1) * 6 + options_.count - 1) / options_.count - 1;
+  }
 
   std::string name(int64_t index) const override {
     return std::string("fruit/") + (options_.validation ? "val/" : "train/") + kClasses[label(index)] + "/" +
@@ -34,7 +36,8 @@ class Fruit final : public Source {
     const auto kind = static_cast<FruitKind>(label(index) % 3);
     const bool rotten = label(index) >= 3;
     const uint64_t split = options_.validation ? 1 : 0;
-    Random random{options_.seed, split, static_cast<uint64_t>(label(index)), static_cast<uint64_t>(number(index))};
+    Random random{options_.seed, split, static_cast<uint64_t>(label(index)),
+                  static_cast<uint64_t>(number(index))};
     return paint(draw_scene(kind, rotten, random), options_.size);
   }
 

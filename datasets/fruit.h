@@ -1,6 +1,7 @@
 // `fruit`: built-in, procedurally drawn pictures of apples, bananas and oranges, fresh and rotten. They are
-// synthetic, and say so wherever they are used. A picture is a function of (seed, split, class, number) alone,
-// at any size; training and validation pictures come from unrelated random sequences and never coincide.
+// synthetic, and say so wherever they are used. A picture is a function of (seed, split, class, number)
+// alone, at any size; training and validation pictures come from unrelated random sequences and never
+// coincide.
 #pragma once
 
 #include <memory>

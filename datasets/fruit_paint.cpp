@@ -50,17 +50,26 @@ Colour background(const Scene& scene, float x, float y) {
   const float v = scene.ground_frequency * (y * scene.ground_cosine - x * scene.ground_sine);
   float amount = 0;
   switch (scene.texture) {
-    case Scene::Texture::plain: amount = std::clamp(0.5f + 0.2f * u, 0.0f, 1.0f); break;
-    case Scene::Texture::stripes: amount = wave(0.6f * u); break;
+    case Scene::Texture::plain:
+      amount = std::clamp(0.5f + 0.2f * u, 0.0f, 1.0f);
+      break;
+    case Scene::Texture::stripes:
+      amount = wave(0.6f * u);
+      break;
     case Scene::Texture::checks: {
       const float a = wave(0.5f * u), b = wave(0.5f * v);
       amount = a + b - 2 * a * b;
       break;
     }
-    case Scene::Texture::wood: amount = wave(0.5f * u + 1.5f * noise(0.3f * u, 1.2f * v, scene.seed)); break;
-    case Scene::Texture::blotches: amount = ramp(0.3f, 0.7f, rough_noise(u, v, scene.seed)); break;
+    case Scene::Texture::wood:
+      amount = wave(0.5f * u + 1.5f * noise(0.3f * u, 1.2f * v, scene.seed));
+      break;
+    case Scene::Texture::blotches:
+      amount = ramp(0.3f, 0.7f, rough_noise(u, v, scene.seed));
+      break;
   }
-  return blend(scene.ground[0], scene.ground[1], amount) * (0.9f + 0.2f * noise(9 * x, 9 * y, scene.seed + 2));
+  return blend(scene.ground[0], scene.ground[1], amount) *
+         (0.9f + 0.2f * noise(9 * x, 9 * y, scene.seed + 2));
 }
 
 // The shape is there where this is positive.
@@ -70,10 +79,14 @@ bool covers(const Clutter& shape, float x, float y) {
   const float u = (dx * shape.cosine + dy * shape.sine) / shape.radius;
   const float v = (dy * shape.cosine - dx * shape.sine) / (shape.radius * shape.aspect);
   switch (shape.kind) {
-    case Clutter::Kind::ellipse: return u * u + v * v < 1;
-    case Clutter::Kind::box: return std::max(std::abs(u), std::abs(v)) < 0.7f;
-    case Clutter::Kind::ring: return u * u + v * v < 1 && u * u + v * v > 0.4f;
-    case Clutter::Kind::leaf: return std::abs(v) < 0.6f * (1 - u * u);
+    case Clutter::Kind::ellipse:
+      return u * u + v * v < 1;
+    case Clutter::Kind::box:
+      return std::max(std::abs(u), std::abs(v)) < 0.7f;
+    case Clutter::Kind::ring:
+      return u * u + v * v < 1 && u * u + v * v > 0.4f;
+    case Clutter::Kind::leaf:
+      return std::abs(v) < 0.6f * (1 - u * u);
   }
   return false;
 }
@@ -81,7 +94,7 @@ bool covers(const Clutter& shape, float x, float y) {
 // A point of the fruit's surface, as the camera sees it.
 struct Surface {
   bool inside = false;
-  float nx = 0, ny = 0;  // the normal's part in the picture plane, in the fruit's coordinates
+  float nx = 0, ny = 0;         // the normal's part in the picture plane, in the fruit's coordinates
   float along = 0, across = 0;  // where textures are looked up
   float dark = 0;               // banana: how far into the dark tips
 };
@@ -91,7 +104,7 @@ Surface round_surface(const Scene& scene, float u, float v) {
   Surface surface{.along = u, .across = v};
   if (scene.kind == FruitKind::apple) {  // dimples above and below, narrower towards the bottom
     u *= 1 + 0.2f * v;
-    v += (v < 0 ? -0.42f : 0.14f) / (1 + 12 * u * u);
+    v += (v < 0 ? -0.66f : 0.2f) * v * v / (1 + 12 * u * u);
     v *= 1.08f;
   }
   surface.inside = u * u + v * v < 1;
@@ -133,7 +146,8 @@ Colour skin_colour(const Scene& scene, const Surface& at) {
     colour = colour * (1 - 0.55f * scene.wrinkles * (1 - ramp(0, 0.07f, crease)));
   }
   for (const Patch& patch : scene.patches) {
-    const float dx = (at.along - patch.x) * (banana ? 1.6f : 1.0f), dy = (at.across - patch.y) * (banana ? 0.5f : 1.0f);
+    const float dx = (at.along - patch.x) * (banana ? 1.6f : 1.0f),
+                dy = (at.across - patch.y) * (banana ? 0.5f : 1.0f);
     const float distance = std::sqrt(dx * dx + dy * dy) / patch.radius + 0.9f * (coarse - 0.5f);
     if (distance < 1) {
       const float cover = patch.strength * (1 - ramp(0.7f, 1, distance));
@@ -235,7 +249,8 @@ Picture paint(const Scene& scene, int64_t size) {
         const uint32_t draw = hash(static_cast<int32_t>(column), static_cast<int32_t>(row),
                                    scene.seed + 16 + static_cast<uint32_t>(out - picture.rgb.data()) % 3);
         const float grain = static_cast<float>((draw & 0xffff) + (draw >> 16)) * 0x1p-16f - 1;
-        *out++ = static_cast<uint8_t>(std::clamp(255 * (channel + 2 * scene.noise * grain) + 0.5f, 0.0f, 255.0f));
+        *out++ =
+            static_cast<uint8_t>(std::clamp(255 * (channel + 2 * scene.noise * grain) + 0.5f, 0.0f, 255.0f));
       }
     }
   }

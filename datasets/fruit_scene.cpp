@@ -149,7 +149,7 @@ Scene draw_scene(FruitKind kind, bool rotten, Random& random) {
   scene.x = random.uniform(-room, room), scene.y = random.uniform(-room, room);
   const float tilt = kind == FruitKind::apple ? random.uniform(-0.6f, 0.6f) : random.uniform(-kPi, kPi);
   scene.cosine = std::cos(tilt), scene.sine = std::sin(tilt);
-  scene.aspect = banana                      ? random.uniform(0.24f, 0.34f)
+  scene.aspect = banana                     ? random.uniform(0.24f, 0.34f)
                  : kind == FruitKind::apple ? random.uniform(0.97f, 1.12f)
                                             : random.uniform(0.96f, 1.04f);
   scene.bend = random.uniform(0.7f, 1.15f);
@@ -160,7 +160,8 @@ Scene draw_scene(FruitKind kind, bool rotten, Random& random) {
   if (random.chance(0.2f)) {  // something stands in front of the edge
     const float angle = random.uniform(0, 2 * kPi), distance = scene.radius * random.uniform(0.9f, 1.2f);
     scene.in_front.push_back(draw_clutter(random, scene.x + distance * std::cos(angle),
-                                     scene.y + distance * std::sin(angle), scene.radius * random.uniform(0.3f, 0.5f)));
+                                          scene.y + distance * std::sin(angle),
+                                          scene.radius * random.uniform(0.3f, 0.5f)));
   }
 
   const float azimuth = random.uniform(0, 2 * kPi), height = random.uniform(0.5f, 1);

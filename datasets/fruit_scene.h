@@ -41,9 +41,9 @@ struct Scene {
 
   FruitKind kind;
   float x, y, radius, cosine, sine;
-  float aspect;             // width by height of apple and orange; thickness of the banana
-  float bend;               // banana: half the angle of its arc, in radians
-  Colour skin, blush;       // the skin changes towards blush along the fruit's own axis
+  float aspect;        // width by height of apple and orange; thickness of the banana
+  float bend;          // banana: half the angle of its arc, in radians
+  Colour skin, blush;  // the skin changes towards blush along the fruit's own axis
   float blush_amount;
   std::vector<Patch> patches;
   float wrinkles, mottling, gloss;
@@ -52,8 +52,8 @@ struct Scene {
   std::array<float, 3> light;  // unit vector towards the lamp
   float brightness;
   Colour cast;
-  float shadow, noise;         // darkness of the shadow; amplitude of the sensor noise
-  uint32_t seed;               // of all textures
+  float shadow, noise;  // darkness of the shadow; amplitude of the sensor noise
+  uint32_t seed;        // of all textures
 };
 
 // Draws a scene by lot: pose, light, colours, clutter, and the marks of age.

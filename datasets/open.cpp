@@ -27,11 +27,16 @@ std::unique_ptr<Source> open_fruit(const Spec& spec, bool validation, const Open
 std::unique_ptr<Source> open_training(const Spec& spec, const OpenOptions& options,
                                       std::vector<std::string>& warnings) {
   switch (spec.kind) {
-    case Spec::Kind::fruit: return open_fruit(spec, false, options);
-    case Spec::Kind::cifar10: return cifar10_source(spec.directory, true);
-    case Spec::Kind::cifar100: return cifar100_source(spec.directory, true);
-    case Spec::Kind::idx: return idx_source(spec.directory, true);
-    case Spec::Kind::folder: break;
+    case Spec::Kind::fruit:
+      return open_fruit(spec, false, options);
+    case Spec::Kind::cifar10:
+      return cifar10_source(spec.directory, true);
+    case Spec::Kind::cifar100:
+      return cifar100_source(spec.directory, true);
+    case Spec::Kind::idx:
+      return idx_source(spec.directory, true);
+    case Spec::Kind::folder:
+      break;
   }
   const std::string directory = find_split(spec.directory, {"train"}).value_or(spec.directory);
   return folder_source(directory, options.decoder, warnings);
@@ -41,15 +46,21 @@ std::unique_ptr<Source> open_training(const Spec& spec, const OpenOptions& optio
 std::unique_ptr<Source> open_held_out(const Spec& spec, const std::vector<std::string>& names,
                                       const OpenOptions& options, std::vector<std::string>& warnings) {
   switch (spec.kind) {
-    case Spec::Kind::fruit: return open_fruit(spec, true, options);
-    case Spec::Kind::cifar10: return cifar10_source(spec.directory, false);
-    case Spec::Kind::cifar100: return cifar100_source(spec.directory, false);
-    case Spec::Kind::idx: return idx_source(spec.directory, false);
-    case Spec::Kind::folder: break;
+    case Spec::Kind::fruit:
+      return open_fruit(spec, true, options);
+    case Spec::Kind::cifar10:
+      return cifar10_source(spec.directory, false);
+    case Spec::Kind::cifar100:
+      return cifar100_source(spec.directory, false);
+    case Spec::Kind::idx:
+      return idx_source(spec.directory, false);
+    case Spec::Kind::folder:
+      break;
   }
   const std::optional<std::string> split = find_split(spec.directory, names);
   if (!split && find_split(spec.directory, {"train"})) {
-    throw Error(ExitCode::data, spec.directory + ": has train but none of " + fmt::format("{}", fmt::join(names, ", ")) +
+    throw Error(ExitCode::data, spec.directory + ": has train but none of " +
+                                    fmt::format("{}", fmt::join(names, ", ")) +
                                     "; to use the training pictures say folder:" + spec.directory + "/train");
   }
   return folder_source(split.value_or(spec.directory), options.decoder, warnings);
@@ -104,7 +115,8 @@ Sources open_sources(const std::string& data_spec, const std::string& val_spec, 
   return sources;
 }
 
-Datasets open_datasets(const std::string& data_spec, const std::string& val_spec, const OpenOptions& options) {
+Datasets open_datasets(const std::string& data_spec, const std::string& val_spec,
+                       const OpenOptions& options) {
   Sources sources = open_sources(data_spec, val_spec, options);
   Datasets datasets{nullptr, nullptr, std::move(sources.description), std::move(sources.warnings)};
   datasets.train = stage(std::move(sources.train), "the training set", options.stage, datasets.warnings);

@@ -25,9 +25,9 @@ struct Sources {
 };
 
 // Without val_spec the validation set is the data's own (fruit, CIFAR and IDX have one; folder: DIR/val,
-// DIR/valid or DIR/validation beside DIR/train), otherwise a stratified part of the training set. With val_spec
-// it is that spec's validation or test set, or for a plain folder all of it. Labels of both sets are indices
-// into the training set's classes; see relabelled(). Throws Error(data) or Error(usage).
+// DIR/valid or DIR/validation beside DIR/train), otherwise a stratified part of the training set. With
+// val_spec it is that spec's validation or test set, or for a plain folder all of it. Labels of both sets are
+// indices into the training set's classes; see relabelled(). Throws Error(data) or Error(usage).
 Sources open_sources(const std::string& data_spec, const std::string& val_spec, const OpenOptions& options);
 
 // The same, staged. Every picture that cannot be used is one warning; with strict they are an Error(data).

@@ -1,4 +1,5 @@
-// Walks the frames of JPEG, PNG and BMP files: dimensions, orientation, and the faults that decoders overlook.
+// Walks the frames of JPEG, PNG and BMP files: dimensions, orientation, and the faults that decoders
+// overlook.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -69,7 +70,8 @@ PictureHeader jpeg_header(Bytes bytes) {
     const Bytes body = bytes.subspan(at + 4, length - 2);
     at += 2 + length;
 
-    const bool is_frame = marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
+    const bool is_frame =
+        marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
     if (is_frame) {
       if (frame_seen || body.size() < 6) refuse("JPEG with a damaged header");
       frame_seen = true;

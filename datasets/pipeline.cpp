@@ -28,7 +28,8 @@ Pipeline::Pipeline(const StagedSet& set, const PipelineOptions& options) : set_(
   if (options.batch_size < 1) throw Error(ExitCode::usage, "the batch size must be at least 1");
   if (batches_per_epoch() == 0) {
     throw Error(ExitCode::usage, "the dataset has " + std::to_string(set.size()) +
-                                     " pictures, less than one batch of " + std::to_string(options.batch_size) +
+                                     " pictures, less than one batch of " +
+                                     std::to_string(options.batch_size) +
                                      ", and dropping the last batch leaves none: use a smaller batch size");
   }
   slots_.resize(std::max<int64_t>(options.prefetch, 1) + 2);
@@ -52,8 +53,9 @@ std::vector<int64_t> Pipeline::order(int64_t epoch) const {
 
 void Pipeline::start(int64_t epoch, int64_t offset, int64_t end_epoch) {
   if (offset < 0 || offset > set_.size()) {
-    throw Error(ExitCode::data, "cannot start at sample " + std::to_string(offset) + " of an epoch: the dataset has " +
-                                    std::to_string(set_.size()) + "; is it the one that the run began with?");
+    throw Error(ExitCode::data, "cannot start at sample " + std::to_string(offset) +
+                                    " of an epoch: the dataset has " + std::to_string(set_.size()) +
+                                    "; is it the one that the run began with?");
   }
   stop();
   for (Slot& slot : slots_) {

@@ -24,11 +24,11 @@ namespace lathe {
 
 struct PipelineOptions {
   int64_t batch_size = 64;
-  bool shuffle = true;      // false: the dataset's own order
-  bool drop_last = false;   // leave out the last batch of an epoch where it is smaller
+  bool shuffle = true;     // false: the dataset's own order
+  bool drop_last = false;  // leave out the last batch of an epoch where it is smaller
   uint64_t seed = 1;
-  int workers = 2;          // 0: next() does the work itself
-  int64_t prefetch = 2;     // batches filled ahead, besides the two that the consumer may hold
+  int workers = 2;       // 0: next() does the work itself
+  int64_t prefetch = 2;  // batches filled ahead, besides the two that the consumer may hold
 };
 
 // Owned by the pipeline: valid from next() to release().
@@ -63,8 +63,8 @@ class Pipeline {
   // Begins at a position of an epoch (resuming gives the samples seen so far) and goes on through the epochs
   // before end_epoch. What was running is stopped; batches still held become invalid.
   void start(int64_t epoch = 0, int64_t offset = 0, int64_t end_epoch = kForever);
-  // The next batch in order, or null after the last. A worker's Error is thrown here, and again by every later
-  // call. At most two batches may be held at once. Called, like release(), by one thread.
+  // The next batch in order, or null after the last. A worker's Error is thrown here, and again by every
+  // later call. At most two batches may be held at once. Called, like release(), by one thread.
   const Batch* next();
   // Gives a batch back for refilling; no copy may still read it.
   void release(const Batch* batch);
@@ -96,7 +96,7 @@ class Pipeline {
     int64_t begin, end;
   };
 
-  bool open_batch();           // these three with mutex_ held
+  bool open_batch();  // these three with mutex_ held
   bool claim(Claim* claim);
   void finish(const Claim& claim, std::exception_ptr error);
   void fill(const Claim& claim) const;
@@ -111,7 +111,7 @@ class Pipeline {
   std::vector<Slot> slots_;         // batch number t lives in slot t % slots
   int64_t opened_ = 0, taken_ = 0;  // batches opened for filling, handed to the consumer
   int64_t epoch_ = 0, offset_ = 0, end_epoch_ = 0;
-  std::vector<int64_t> order_;      // of epoch_; empty: not computed yet
+  std::vector<int64_t> order_;  // of epoch_; empty: not computed yet
   bool stopping_ = false;
   std::exception_ptr failure_;
 };

@@ -38,9 +38,10 @@ std::vector<Taps> triangle_taps(double begin, double end, int64_t inputs, int64_
 
 void refuse_too_large(int64_t height, int64_t width, const Picture& from) {
   if (height <= kMaxPixels / width) return;
-  throw Error(ExitCode::data, "a picture of " + std::to_string(from.width) + "x" + std::to_string(from.height) +
-                                  " would be resized to " + std::to_string(width) + "x" +
-                                  std::to_string(height) + ", over the limit of 64 million pixels");
+  throw Error(ExitCode::data, "a picture of " + std::to_string(from.width) + "x" +
+                                  std::to_string(from.height) + " would be resized to " +
+                                  std::to_string(width) + "x" + std::to_string(height) +
+                                  ", over the limit of 64 million pixels");
 }
 
 }  // namespace
@@ -100,9 +101,7 @@ Picture fit_square(const Picture& picture, int64_t size, Fit fit) {
     const double y0 = (static_cast<double>(picture.height) - side) / 2;
     return resize(picture, Box{x0, y0, x0 + side, y0 + side}, size, size);
   }
-  const auto scaled = [&](int64_t side) {
-    return std::max<int64_t>(1, (side * size + longer / 2) / longer);
-  };
+  const auto scaled = [&](int64_t side) { return std::max<int64_t>(1, (side * size + longer / 2) / longer); };
   const Picture inner = resize(picture, scaled(picture.height), scaled(picture.width));
   Picture result(size, size);
   const int64_t top = (size - inner.height) / 2, left = (size - inner.width) / 2;

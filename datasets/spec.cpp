@@ -22,7 +22,8 @@ void set_fruit_option(const std::string& spec, const std::string& option, Spec::
   const size_t equals = option.find('=');
   const std::string name = option.substr(0, equals);
   if (std::find(kFruitOptions.begin(), kFruitOptions.end(), name) == kFruitOptions.end()) {
-    refuse(spec, "unknown option '" + name + "' (there are train, val, size, seed)" + did_you_mean(name, kFruitOptions));
+    refuse(spec, "unknown option '" + name + "' (there are train, val, size, seed)" +
+                     did_you_mean(name, kFruitOptions));
   }
   const std::string text = equals == std::string::npos ? "" : option.substr(equals + 1);
   int64_t value = 0;

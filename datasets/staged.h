@@ -19,9 +19,9 @@ struct StageOptions {
   // more pixels than the network's input: give 256 for 224.
   int64_t stage_size = 0;
   Fit fit = Fit::crop;
-  int workers = 0;                            // threads of the first pass; 0: all cores
-  int64_t cache_bytes = int64_t{1} << 30;     // staged pictures beyond this are read again in each epoch
-  bool strict = false;                        // a picture that cannot be read is an error, not a warning
+  int workers = 0;                         // threads of the first pass; 0: all cores
+  int64_t cache_bytes = int64_t{1} << 30;  // staged pictures beyond this are read again in each epoch
+  bool strict = false;                     // a picture that cannot be read is an error, not a warning
 };
 
 // Reads every picture of the source once, in parallel. What cannot be read is left out (see bad()), so the

@@ -56,7 +56,8 @@ class Packed final : public Source {
     const int64_t plane = picture.height * picture.width;
     const uint8_t* in = pictures_.pixels.data() + index * pictures_.planes * plane;
     for (int64_t i = 0; i < plane; ++i) {
-      for (int64_t c = 0; c < 3; ++c) picture.rgb[3 * i + c] = in[(pictures_.planes == 3 ? c * plane : 0) + i];
+      for (int64_t c = 0; c < 3; ++c)
+        picture.rgb[3 * i + c] = in[(pictures_.planes == 3 ? c * plane : 0) + i];
     }
     return picture;
   }
@@ -101,10 +102,12 @@ std::pair<std::unique_ptr<Source>, std::unique_ptr<Source>> stratified_split(
     std::vector<int64_t>& indices = members[label];
     const auto count = static_cast<int64_t>(indices.size());
     if (count == 1) {
-      warnings.push_back("class '" + all->classes()[label] + "' has one picture: it is used for training alone");
+      warnings.push_back("class '" + all->classes()[label] +
+                         "' has one picture: it is used for training alone");
     }
     const int64_t held_out =
-        count < 2 ? 0 : std::clamp<int64_t>(std::llround(static_cast<double>(count) * fraction), 1, count - 1);
+        count < 2 ? 0
+                  : std::clamp<int64_t>(std::llround(static_cast<double>(count) * fraction), 1, count - 1);
     shuffle(indices, Random{seed, label});
     validation.insert(validation.end(), indices.begin(), indices.begin() + held_out);
     train.insert(train.end(), indices.begin() + held_out, indices.end());

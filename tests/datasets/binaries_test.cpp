@@ -90,7 +90,8 @@ TEST(Cifar100, FineLabelsAreUsed) {
   EXPECT_EQ(train->read(1).rgb[0], 1);
   EXPECT_EQ(cifar100_source(folder.path(), false)->label(0), 50);
   folder.write("test.bin", cifar_file({{1, 100}}, 0));
-  EXPECT_TRUE(mentions(error_of([&] { cifar100_source(folder.path(), false); }).what(), {"test.bin", "label 100"}));
+  EXPECT_TRUE(
+      mentions(error_of([&] { cifar100_source(folder.path(), false); }).what(), {"test.bin", "label 100"}));
 }
 
 Bytes idx(uint8_t type, const std::vector<uint32_t>& extents, const Bytes& data) {
@@ -146,7 +147,8 @@ TEST(Idx, DamageIsNamed) {
     EXPECT_TRUE(mentions(error.what(), c.parts));
   }
   const TempFolder folder;
-  EXPECT_TRUE(mentions(error_of([&] { idx_source(folder.path(), true); }).what(), {"train-images", "no such file"}));
+  EXPECT_TRUE(
+      mentions(error_of([&] { idx_source(folder.path(), true); }).what(), {"train-images", "no such file"}));
   folder.write("train-images-idx3-ubyte.gz", {0x1f, 0x8b});
   EXPECT_TRUE(mentions(error_of([&] { idx_source(folder.path(), true); }).what(), {".gz", "gunzip"}));
 }

@@ -24,8 +24,10 @@ namespace fs = std::filesystem;
 void write_clean(const TempFolder& folder) {
   int value = 0;
   for (const std::string name : {"a", "b"}) {
-    for (int i = 0; i < 3; ++i) folder.write("train/" + name + "/" + std::to_string(i) + ".png", png_of(++value));
-    for (int i = 0; i < 2; ++i) folder.write("val/" + name + "/" + std::to_string(i) + ".png", png_of(++value));
+    for (int i = 0; i < 3; ++i)
+      folder.write("train/" + name + "/" + std::to_string(i) + ".png", png_of(++value));
+    for (int i = 0; i < 2; ++i)
+      folder.write("val/" + name + "/" + std::to_string(i) + ".png", png_of(++value));
   }
 }
 
@@ -124,7 +126,8 @@ TEST(DataExport, AllOrNothing) {
   EXPECT_EQ(error_of([&] { export_data(sources, "/proc/lathe", 1); }).code(), ExitCode::failure);
   EXPECT_EQ(export_data(sources, folder.path("out"), 1), (std::vector<std::string>{"number/4: broken"}));
   int files = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(folder.path("out"))) files += entry.is_regular_file();
+  for (const auto& entry : fs::recursive_directory_iterator(folder.path("out")))
+    files += entry.is_regular_file();
   EXPECT_EQ(files, 5);
   int folders = 0;
   for ([[maybe_unused]] const auto& entry : fs::directory_iterator(folder.path())) ++folders;
@@ -133,7 +136,8 @@ TEST(DataExport, AllOrNothing) {
 
 TEST(Png, AFailedWriteLeavesThePreviousFile) {
   const TempFolder folder;
-  EXPECT_EQ(error_of([&] { write_png(folder.path("none/a.png"), flat(2, 2, 1, 2, 3)); }).code(), ExitCode::failure);
+  EXPECT_EQ(error_of([&] { write_png(folder.path("none/a.png"), flat(2, 2, 1, 2, 3)); }).code(),
+            ExitCode::failure);
   write_png(folder.path("a.png"), flat(2, 2, 1, 2, 3));
   const auto size = fs::file_size(folder.path("a.png"));
   fs::create_directory(folder.path("a.png.tmp"));  // the temporary file cannot be opened
@@ -151,7 +155,8 @@ std::pair<int, std::string> shell(const TempFolder& folder, const std::string& c
 TEST(FetchScript, FailsInOneLineAndLeavesNothing) {
   const TempFolder folder;
   const std::string script = LATHE_SOURCE_DIR "/datasets/fetch.sh";
-  auto [code, message] = shell(folder, "LATHE_CIFAR10_URL=http://127.0.0.1:9/x " + script + " " + folder.path("data"));
+  auto [code, message] =
+      shell(folder, "LATHE_CIFAR10_URL=http://127.0.0.1:9/x " + script + " " + folder.path("data"));
   EXPECT_EQ(code, 1);
   EXPECT_TRUE(mentions(message, {"fetch.sh: http://127.0.0.1:9/x", "--data fruit"}));
   EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 1);
@@ -164,8 +169,9 @@ TEST(FetchScript, FailsInOneLineAndLeavesNothing) {
 TEST(FetchScript, AWrongChecksumIsRefused) {
   const TempFolder folder;
   folder.write("fake.tar.gz", {1, 2, 3});
-  const auto [code, message] = shell(folder, "LATHE_CIFAR10_URL=file://" + folder.path("fake.tar.gz") + " " +
-                                                 LATHE_SOURCE_DIR "/datasets/fetch.sh " + folder.path("data"));
+  const auto [code, message] =
+      shell(folder, "LATHE_CIFAR10_URL=file://" + folder.path("fake.tar.gz") + " " +
+                        LATHE_SOURCE_DIR "/datasets/fetch.sh " + folder.path("data"));
   EXPECT_EQ(code, 1);
   // Without curl, file:// cannot be downloaded at all, which is refused as well.
   EXPECT_TRUE(mentions(message, {"checksum"}) || mentions(message, {"cannot be downloaded"})) << message;

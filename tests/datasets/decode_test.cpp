@@ -66,7 +66,8 @@ TEST(Decode, JpegWithoutEndMarkerAndPngWithoutEndChunkAreRefused) {
 TEST(Decode, DataMissingInTheMiddleIsRefused) {
   for (const bool progressive : {false, true}) {
     Bytes bytes = jpeg(gradient(64, 64), {.progressive = progressive});
-    bytes.erase(bytes.begin() + static_cast<int64_t>(bytes.size()) / 2, bytes.end() - 2);  // keeps the end marker
+    bytes.erase(bytes.begin() + static_cast<int64_t>(bytes.size()) / 2,
+                bytes.end() - 2);  // keeps the end marker
     EXPECT_TRUE(is_refused(bytes)) << progressive;
   }
   Bytes png = encode_png(gradient(64, 64));
@@ -153,11 +154,14 @@ TEST(Decode, AllEightOrientationsOfAnAsymmetricPicture) {
                                                   {3, 4, 5, 0, 1, 2}, {0, 3, 1, 4, 2, 5}, {3, 0, 4, 1, 5, 2},
                                                   {5, 2, 4, 1, 3, 0}, {2, 5, 1, 4, 0, 3}};
   for (int orientation = 1; orientation <= 8; ++orientation) {
-    const PngChunk exif{"eXIf", {'I', 'I', 42, 0, 8, 0, 0, 0, 1, 0, 0x12, 0x01, 3, 0, 1, 0, 0, 0,
-                                 static_cast<uint8_t>(orientation), 0, 0, 0, 0, 0, 0, 0}};
+    const PngChunk exif{
+        "eXIf",
+        {'I', 'I', 42, 0, 8, 0, 0, 0, 1, 0, 0x12, 0x01, 3, 0, 1, 0, 0, 0, static_cast<uint8_t>(orientation),
+         0,   0,   0,  0, 0, 0, 0}};
     const Picture picture = decode(raw_png(3, 2, 8, 0, lines, false, {exif}));
     EXPECT_EQ(picture.height, orientation >= 5 ? 3 : 2);
-    for (int i = 0; i < 6; ++i) EXPECT_EQ(picture.rgb[3 * i], 10 * expected[orientation - 1][i]) << orientation;
+    for (int i = 0; i < 6; ++i)
+      EXPECT_EQ(picture.rgb[3 * i], 10 * expected[orientation - 1][i]) << orientation;
   }
 }
 
@@ -194,13 +198,15 @@ TEST(Decode, WhatIsNoPictureSaysSo) {
   const TempFolder folder;
   const std::string path = folder.write("zero.jpg", {});
   EXPECT_TRUE(mentions(error_of([&] { decode_file(path); }).what(), {path, "empty"}));
-  EXPECT_TRUE(mentions(error_of([&] { decode_file(folder.path("none.png")); }).what(), {"none.png", "no such"}));
+  EXPECT_TRUE(
+      mentions(error_of([&] { decode_file(folder.path("none.png")); }).what(), {"none.png", "no such"}));
   EXPECT_TRUE(mentions(error_of([&] { decode_file(folder.path()); }).what(), {"not a file"}));
 }
 
 TEST(Decode, FormatComesFromTheBytesNotTheName) {
   const TempFolder folder;
-  EXPECT_EQ(rgb(decode_file(folder.write("a.jpg", encode_png(flat(2, 2, 1, 2, 3)))), 0, 0), (std::vector{1, 2, 3}));
+  EXPECT_EQ(rgb(decode_file(folder.write("a.jpg", encode_png(flat(2, 2, 1, 2, 3)))), 0, 0),
+            (std::vector{1, 2, 3}));
 }
 
 // A decoder may refuse a damaged file or read something; it may not crash, hang or read wild memory.

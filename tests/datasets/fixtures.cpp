@@ -87,8 +87,9 @@ Bytes jpeg(const Picture& picture, const JpegOptions& options) {
   jpeg_start_compress(&jpeg, TRUE);
   if (options.orientation != 0) {
     const auto tag = static_cast<uint8_t>(options.orientation);
-    const Bytes exif = {'E', 'x', 'i', 'f', 0, 0, 'M', 'M', 0, 42, 0, 0, 0, 8, 0, 1,  // big-endian, one entry
-                        0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, tag, 0, 0, 0, 0, 0, 0};
+    const Bytes exif = {
+        'E',  'x',  'i', 'f', 0, 0, 'M', 'M', 0, 42,  0, 0, 0, 8, 0, 1,  // big-endian, one entry
+        0x01, 0x12, 0,   3,   0, 0, 0,   1,   0, tag, 0, 0, 0, 0, 0, 0};
     jpeg_write_marker(&jpeg, JPEG_APP0 + 1, exif.data(), static_cast<unsigned>(exif.size()));
   }
   for (int64_t y = 0; y < picture.height; ++y) {
@@ -130,8 +131,13 @@ void append_chunk(Bytes& to, const PngChunk& chunk) {
 // A zlib stream of one stored block.
 Bytes stored(const Bytes& data) {
   const auto size = static_cast<uint16_t>(data.size());
-  Bytes result = {0x78, 0x01, 1, static_cast<uint8_t>(size), static_cast<uint8_t>(size >> 8),
-                  static_cast<uint8_t>(~size), static_cast<uint8_t>(static_cast<uint16_t>(~size) >> 8)};
+  Bytes result = {0x78,
+                  0x01,
+                  1,
+                  static_cast<uint8_t>(size),
+                  static_cast<uint8_t>(size >> 8),
+                  static_cast<uint8_t>(~size),
+                  static_cast<uint8_t>(static_cast<uint16_t>(~size) >> 8)};
   result.insert(result.end(), data.begin(), data.end());
   uint32_t a = 1, b = 0;
   for (const uint8_t byte : data) a = (a + byte) % 65521, b = (b + a) % 65521;
@@ -147,7 +153,8 @@ Bytes raw_png(uint32_t width, uint32_t height, int bits, int colour_type, const 
   Bytes header;
   append_big(header, width);
   append_big(header, height);
-  for (const int value : {bits, colour_type, 0, 0, interlaced ? 1 : 0}) header.push_back(static_cast<uint8_t>(value));
+  for (const int value : {bits, colour_type, 0, 0, interlaced ? 1 : 0})
+    header.push_back(static_cast<uint8_t>(value));
   append_chunk(png, {"IHDR", header});
   for (const PngChunk& chunk : before_data) append_chunk(png, chunk);
   append_chunk(png, {"IDAT", stored(lines)});
@@ -170,7 +177,8 @@ Error error_of(const std::function<void()>& action) {
   try {
     action();
   } catch (const Error& error) {
-    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << "an error is one line: " << error.what();
+    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos)
+        << "an error is one line: " << error.what();
     return error;
   }
   ADD_FAILURE() << "no error was thrown";

@@ -1,5 +1,5 @@
-// What the dataset tests build their inputs from: temporary folders, encoders for the odd corners of JPEG, PNG
-// and BMP, and sources made of plain numbers.
+// What the dataset tests build their inputs from: temporary folders, encoders for the odd corners of JPEG,
+// PNG and BMP, and sources made of plain numbers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -51,8 +51,8 @@ struct PngChunk {
   std::string type;
   Bytes body;
 };
-Bytes raw_png(uint32_t width, uint32_t height, int bits, int colour_type, const Bytes& lines, bool interlaced = false,
-              const std::vector<PngChunk>& before_data = {});
+Bytes raw_png(uint32_t width, uint32_t height, int bits, int colour_type, const Bytes& lines,
+              bool interlaced = false, const std::vector<PngChunk>& before_data = {});
 Bytes bmp(const Picture& picture);
 
 // The Error that action throws; a failure and an empty one if it throws none.
@@ -65,7 +65,9 @@ class NumberSource final : public Source {
   NumberSource(int64_t size, int64_t classes, std::vector<int64_t> broken = {});
   int64_t size() const override { return size_; }
   const std::vector<std::string>& classes() const override { return classes_; }
-  int64_t label(int64_t index) const override { return index * static_cast<int64_t>(classes_.size()) / size_; }
+  int64_t label(int64_t index) const override {
+    return index * static_cast<int64_t>(classes_.size()) / size_;
+  }
   std::string name(int64_t index) const override { return "number/" + std::to_string(index); }
   Picture read(int64_t index) const override;
   std::optional<Extent> native() const override { return Extent{2, 2}; }

@@ -16,8 +16,8 @@ namespace {
 TEST(Fruit, ClassesAreInByteOrderAndBalanced) {
   for (const int64_t count : {6, 7, 13, 600, 4001}) {
     const auto source = make_fruit({.count = count});
-    EXPECT_EQ(source->classes(), (std::vector<std::string>{"freshapples", "freshbanana", "freshoranges", "rottenapples",
-                                                           "rottenbanana", "rottenoranges"}));
+    EXPECT_EQ(source->classes(), (std::vector<std::string>{"freshapples", "freshbanana", "freshoranges",
+                                                           "rottenapples", "rottenbanana", "rottenoranges"}));
     std::array<int64_t, 6> counts{};
     std::set<std::string> names;
     for (int64_t i = 0; i < count; ++i) {
@@ -25,14 +25,16 @@ TEST(Fruit, ClassesAreInByteOrderAndBalanced) {
       ++counts.at(source->label(i));
       names.insert(source->name(i));
     }
-    EXPECT_LE(*std::max_element(counts.begin(), counts.end()) - *std::min_element(counts.begin(), counts.end()), 1);
+    EXPECT_LE(
+        *std::max_element(counts.begin(), counts.end()) - *std::min_element(counts.begin(), counts.end()), 1);
     EXPECT_EQ(static_cast<int64_t>(names.size()), count);
     EXPECT_TRUE(names.contains("fruit/train/rottenoranges/0"));
   }
 }
 
 TEST(Fruit, APictureIsAFunctionOfItsNameAndTheSeed) {
-  const auto a = make_fruit({.count = 60}), again = make_fruit({.count = 60}), more = make_fruit({.count = 120});
+  const auto a = make_fruit({.count = 60}), again = make_fruit({.count = 60}),
+             more = make_fruit({.count = 120});
   for (int64_t i = 0; i < 60; i += 7) {
     EXPECT_EQ(a->read(i).rgb, again->read(i).rgb);
     for (int64_t j = 0; j < 120; ++j) {
@@ -72,8 +74,8 @@ TEST(Fruit, OneSceneAtAnySize) {
 }
 
 TEST(Fruit, AskingForTooLittleOrTooMuchIsRefused) {
-  for (const FruitOptions& options : {FruitOptions{.count = 0}, FruitOptions{.count = 5}, FruitOptions{.size = 7},
-                                      FruitOptions{.size = 100000}}) {
+  for (const FruitOptions& options : {FruitOptions{.count = 0}, FruitOptions{.count = 5},
+                                      FruitOptions{.size = 7}, FruitOptions{.size = 100000}}) {
     EXPECT_EQ(error_of([&] { make_fruit(options); }).code(), ExitCode::usage);
   }
 }

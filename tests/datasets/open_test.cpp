@@ -42,7 +42,8 @@ Names labelled_files(const Source& source) {
 }
 
 bool any_mentions(const Names& lines, const std::vector<std::string>& parts) {
-  return std::any_of(lines.begin(), lines.end(), [&](const std::string& line) { return bool(mentions(line, parts)); });
+  return std::any_of(lines.begin(), lines.end(),
+                     [&](const std::string& line) { return bool(mentions(line, parts)); });
 }
 
 TEST(Spec, Grammar) {
@@ -58,13 +59,20 @@ TEST(Spec, Grammar) {
 
 TEST(Spec, MistakesAreUsageErrorsThatHelp) {
   const std::map<std::string, std::vector<std::string>> cases = {
-      {"fruits", {"unknown kind", "did you mean 'fruit'"}}, {"cifar:x", {"did you mean 'cifar10'"}},
-      {"./pictures", {"did you mean 'folder:./pictures'"}}, {"", {"unknown kind"}},
-      {"folder:", {"folder is missing"}},                   {"idx", {"folder is missing"}},
-      {"fruit:trian=5", {"'trian'", "'train'"}},            {"fruit:train", {"train=100"}},
-      {"fruit:train=", {"whole number"}},                   {"fruit:train=5x", {"whole number"}},
-      {"fruit:train=-5", {"whole number"}},                 {"fruit:train=99999999999999999999", {"whole number"}},
-      {"fruit:size=32,size=64", {"twice"}},                 {"fruit:,", {"unknown option"}}};
+      {"fruits", {"unknown kind", "did you mean 'fruit'"}},
+      {"cifar:x", {"did you mean 'cifar10'"}},
+      {"./pictures", {"did you mean 'folder:./pictures'"}},
+      {"", {"unknown kind"}},
+      {"folder:", {"folder is missing"}},
+      {"idx", {"folder is missing"}},
+      {"fruit:trian=5", {"'trian'", "'train'"}},
+      {"fruit:train", {"train=100"}},
+      {"fruit:train=", {"whole number"}},
+      {"fruit:train=5x", {"whole number"}},
+      {"fruit:train=-5", {"whole number"}},
+      {"fruit:train=99999999999999999999", {"whole number"}},
+      {"fruit:size=32,size=64", {"twice"}},
+      {"fruit:,", {"unknown option"}}};
   for (const auto& [text, parts] : cases) {
     const Error error = error_of([&, &text = text] { parse_spec(text); });
     EXPECT_EQ(error.code(), ExitCode::usage) << text;
@@ -75,14 +83,16 @@ TEST(Spec, MistakesAreUsageErrorsThatHelp) {
 TEST(Folder, JunkIsNeitherSampleNorClass) {
   const TempFolder folder;
   add_classes(folder, "train", {"a", "b"}, 3);
-  for (const char* name : {"a/.DS_Store", "a/Thumbs.db", "a/desktop.ini", "b/._img.jpg", ".DS_Store", "Thumbs.db",
-                           ".ipynb_checkpoints/0.png", "__MACOSX/a/0.png", "a/.ipynb_checkpoints/0-checkpoint.png"}) {
+  for (const char* name :
+       {"a/.DS_Store", "a/Thumbs.db", "a/desktop.ini", "b/._img.jpg", ".DS_Store", "Thumbs.db",
+        ".ipynb_checkpoints/0.png", "__MACOSX/a/0.png", "a/.ipynb_checkpoints/0-checkpoint.png"}) {
     folder.write(std::string("train/") + name, {1, 2, 3});
   }
   Names warnings;
   const auto source = folder_source(folder.path("train"), Decoder::automatic, warnings);
   EXPECT_EQ(source->classes(), (Names{"a", "b"}));
-  EXPECT_EQ(labelled_files(*source), (Names{"0 0.png", "0 1.png", "0 2.png", "1 0.png", "1 1.png", "1 2.png"}));
+  EXPECT_EQ(labelled_files(*source),
+            (Names{"0 0.png", "0 1.png", "0 2.png", "1 0.png", "1 1.png", "1 2.png"}));
   EXPECT_TRUE(warnings.empty());
 
   folder.write("train/a/notes.txt", {'x'});

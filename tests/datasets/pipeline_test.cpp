@@ -91,7 +91,8 @@ TEST(Pipeline, BatchesDoNotDependOnTheNumberOfWorkers) {
   const StagedSet set = numbers(64);
   const Seen expected = epoch_of(set, {.batch_size = 10, .workers = 0}, 0, 0, 3);
   for (const int workers : {1, 2, 4, 8}) {
-    EXPECT_EQ(epoch_of(set, {.batch_size = 10, .workers = workers, .prefetch = 1 + workers / 2}, 0, 0, 3), expected);
+    EXPECT_EQ(epoch_of(set, {.batch_size = 10, .workers = workers, .prefetch = 1 + workers / 2}, 0, 0, 3),
+              expected);
   }
 }
 
@@ -127,7 +128,8 @@ TEST(Pipeline, ResumingGivesTheRestOfTheSameRun) {
   };
   const std::vector<int64_t> whole = run(8, 0, 0, 2);
   ASSERT_EQ(whole.size(), 192u);
-  for (const int64_t seen : {0, 40, 64, 104, 128, 191}) {  // mid-epoch, at a boundary (by either name), the last one
+  for (const int64_t seen :
+       {0, 40, 64, 104, 128, 191}) {  // mid-epoch, at a boundary (by either name), the last one
     const std::vector<int64_t> rest(whole.begin() + seen, whole.end());
     EXPECT_EQ(run(8, seen / 64, seen % 64, 4), rest) << seen;
     EXPECT_EQ(run(4, seen / 64, seen % 64, 0), rest) << "another batch size loses and repeats nothing";
@@ -219,12 +221,15 @@ TEST(Pipeline, StopsCleanlyAtAnyMoment) {
 TEST(StagedSet, BadPicturesAreLeftOutOnceAndNamed) {
   const StagedSet set = numbers(23, {0, 7, 22});
   EXPECT_EQ(set.size(), 20);
-  EXPECT_EQ(set.bad(), (std::vector<std::string>{"number/0: broken", "number/7: broken", "number/22: broken"}));
+  EXPECT_EQ(set.bad(),
+            (std::vector<std::string>{"number/0: broken", "number/7: broken", "number/22: broken"}));
   for (int64_t epoch = 0; epoch < 3; ++epoch) {
     EXPECT_EQ(epoch_of(set, {.batch_size = 6, .workers = 8}, epoch, 0, epoch + 1).samples.size(), 20u);
   }
   EXPECT_EQ(set.name(0), "number/1");
-  const auto strict = [] { StagedSet(std::make_unique<NumberSource>(5, 1, std::vector<int64_t>{3}), {.strict = true}); };
+  const auto strict = [] {
+    StagedSet(std::make_unique<NumberSource>(5, 1, std::vector<int64_t>{3}), {.strict = true});
+  };
   EXPECT_TRUE(mentions(error_of(strict).what(), {"1 of 5", "number/3", "broken"}));
   EXPECT_EQ(error_of([] { numbers(2, {0, 1}); }).code(), ExitCode::data);
 }
@@ -244,7 +249,9 @@ TEST(StagedSet, PicturesAreTheSameWithAndWithoutACache) {
 
 TEST(StagedSet, StageSizes) {
   const auto side = [](int64_t image_size, int64_t stage_size) {
-    return StagedSet(std::make_unique<NumberSource>(2, 1), {.image_size = image_size, .stage_size = stage_size}).height();
+    return StagedSet(std::make_unique<NumberSource>(2, 1),
+                     {.image_size = image_size, .stage_size = stage_size})
+        .height();
   };
   EXPECT_EQ(side(32, 0), 2) << "small pictures stay as they are: the augmentation enlarges them";
   EXPECT_EQ(side(1, 0), 1) << "large ones are reduced here, antialiased";
