@@ -160,7 +160,7 @@ std::string stacked_bar(const std::string& title, const std::vector<Part>& parts
 
 std::string bar_chart(const std::string& title, const std::vector<Part>& bars) {
   if (bars.empty()) return empty_plot(title);
-  constexpr double kRow = 22, kName = 120, kShown = 50;
+  constexpr double kRow = 22, kName = 134, kShown = 50;
   std::string svg;
   double y = 4;
   for (const Part& bar : bars) {

@@ -76,14 +76,14 @@ svg .dashed { stroke-dasharray: 1 5; stroke-width: 2.4; }
 table { border-collapse: collapse; font-size: 14px; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: 5px 18px 5px 0; border-bottom: 1px solid var(--line); vertical-align: top;
   overflow-wrap: anywhere; }
-td:first-child { min-width: 7.5em; }
+td:first-child { min-width: 8.5em; } .columns th, .columns td { padding-right: 13px; }
 th { color: var(--muted); font-weight: 600; font-size: 13px; border-bottom-color: var(--muted); white-space: nowrap; }
 td.n, th.n { text-align: right; white-space: nowrap; }
 tr:last-child td { border-bottom: 0; }
 .heat th, .heat td { border: 0; padding: 0; font-size: 13px; }
 .heat td { width: 58px; min-width: 44px; height: 34px; text-align: center; border: 2px solid var(--card); border-radius: 6px;
   vertical-align: middle; background-clip: padding-box; }
-.heat th { max-width: 150px; overflow: hidden; text-overflow: ellipsis; vertical-align: middle; padding: 4px 8px 4px 0;
+.heat th { max-width: 175px; overflow: hidden; text-overflow: ellipsis; vertical-align: middle; padding: 4px 8px 4px 0;
   text-align: right; overflow-wrap: normal; }
 .heat thead th { padding: 4px; text-align: center; vertical-align: bottom; max-width: 84px; white-space: normal; line-height: 1.25; }
 .heat .tall th { writing-mode: vertical-rl; transform: rotate(180deg); text-align: left; max-height: 130px; }

@@ -44,11 +44,12 @@ RunFolder with_subfolders(const fs::path& path) {
 
 int64_t last_number(const fs::path& folder) {
   int64_t last = 0;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+  std::error_code error;  // a folder that cannot be listed: mkdir finds the free number, or says why not
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename().string();
     int64_t number = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (error == std::errc() && end == name.data() + name.size()) last = std::max(last, number);
+    const auto [end, status] = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (status == std::errc() && end == name.data() + name.size()) last = std::max(last, number);
   }
   return last;
 }

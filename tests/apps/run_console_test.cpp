@@ -14,6 +14,8 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
+#include <vector>
 
 #include "apps/run/progress.h"
 #include "engine/runtime/error.h"
@@ -169,6 +171,23 @@ TEST_F(ConsoleTest, ColourOnlyWhereItIsWelcome) {
   const Sink out(false), err(true);
   Console console(out.fd(), err.fd());
   EXPECT_FALSE(console.interactive());
+}
+
+TEST_F(ConsoleTest, LinesOfManyThreadsStayWhole) {
+  const Sink out(false), err(false);
+  Console console(out.fd(), err.fd());
+  console.log_to(folder_ / "train.log");
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&console] {
+      for (int i = 0; i < 50; ++i) console.warning("file skipped");
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::string expected;
+  for (int i = 0; i < 400; ++i) expected += "warning: file skipped\n";
+  EXPECT_EQ(err.text(), expected);
+  EXPECT_EQ(log(), expected);
 }
 
 TEST_F(ConsoleTest, NamesCannotSteerTheTerminal) {
