@@ -13,7 +13,6 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string_view>
@@ -64,8 +63,9 @@ std::string gib(double bytes) { return bytes < 0 ? "" : fmt::format("{:.1f} GiB"
 double usable_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  double cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set)
-                                                             : static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
+  double cores = sched_getaffinity(0, sizeof set, &set) == 0
+                     ? CPU_COUNT(&set)
+                     : static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
   std::string quota = read_file("/sys/fs/cgroup/cpu.max");  // "200000 100000" or "max 100000"
   double allowed = number(quota), period = number(quota.substr(std::min(quota.find(' '), quota.size())));
   if (quota.empty()) {
@@ -94,7 +94,8 @@ void examine_cpu(std::vector<Finding>& found) {
   if (!present.empty()) present.pop_back();
   Finding isa{"machine", "instructions", present, ""};
 #if defined(__AVX2__)  // this program is compiled for them
-  if (flags.size() > 2 && (present.find("avx2") == std::string::npos || present.find("fma") == std::string::npos)) {
+  if (flags.size() > 2 &&
+      (present.find("avx2") == std::string::npos || present.find("fma") == std::string::npos)) {
     isa.problem = "this build needs AVX2 and FMA, which the CPU lacks";
     isa.blocks_training = true;
   }
@@ -103,28 +104,35 @@ void examine_cpu(std::vector<Finding>& found) {
 }
 
 void examine_space(std::vector<Finding>& found) {
-  constexpr double kLeastMemory = 1.5 * (1 << 30);  // VGG16 at 32×32 in fp32, batch 128, its optimiser, and oneDNN
+  constexpr double kLeastMemory =
+      1.5 * (1 << 30);  // VGG16 at 32×32 in fp32, batch 128, its optimiser, and oneDNN
   double memory = free_memory();
   Finding free{"machine", "free memory", gib(memory), ""};
   if (memory >= 0 && memory < kLeastMemory)
     free.problem = "little for the default run: lathe train --preset quick --batch-size 32 needs less";
   found.push_back(free);
 
-  struct statvfs disk{};
-  double space = statvfs(".", &disk) == 0 ? static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize) : -1;
+  struct statvfs disk {};
+  double space =
+      statvfs(".", &disk) == 0 ? static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize) : -1;
   Finding room{"machine", "free disk here", gib(space), ""};
-  if (space >= 0 && space < (1 << 30)) room.problem = "under 1 GiB: a run may not be able to save; --out DIR names another place";
-  if (access(".", W_OK) != 0) room.problem = "this folder cannot be written to; --out DIR names another place";
+  if (space >= 0 && space < (1 << 30))
+    room.problem = "under 1 GiB: a run may not be able to save; --out DIR names another place";
+  if (access(".", W_OK) != 0)
+    room.problem = "this folder cannot be written to; --out DIR names another place";
   found.push_back(room);
 
   std::string mode = read_file("/sys/kernel/mm/transparent_hugepage/enabled");  // "always [madvise] never"
   size_t open = mode.find('['), close = mode.find(']');
   found.push_back({"machine", "huge pages",
-                   open < close && close != std::string::npos ? mode.substr(open + 1, close - open - 1) : "", ""});
+                   open < close && close != std::string::npos ? mode.substr(open + 1, close - open - 1) : "",
+                   ""});
 }
 
 std::string onednn_version() {
-  struct Version { int major, minor, patch; };  // the head of dnnl_version_t
+  struct Version {
+    int major, minor, patch;
+  };  // the head of dnnl_version_t
   for (const char* name : {"libdnnl.so.2", "libdnnl.so.3", "libdnnl.so"})
     if (void* library = dlopen(name, RTLD_LAZY | RTLD_LOCAL))
       if (auto version = reinterpret_cast<const Version* (*)()>(dlsym(library, "dnnl_version")))
@@ -138,22 +146,27 @@ void examine_libraries(std::vector<Finding>& found) {
     onednn.problem = "missing; --kernels handwritten runs without it: apt-get install libdnnl-dev";
   found.push_back(onednn);
   found.push_back({"libraries", "Eigen",
-                   fmt::format("{}.{}.{}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION), ""});
-  found.push_back({"libraries", "Boost",
-                   fmt::format("{}.{}.{}", BOOST_VERSION / 100000, BOOST_VERSION / 100 % 1000, BOOST_VERSION % 100), ""});
+                   fmt::format("{}.{}.{}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION),
+                   ""});
+  found.push_back(
+      {"libraries", "Boost",
+       fmt::format("{}.{}.{}", BOOST_VERSION / 100000, BOOST_VERSION / 100 % 1000, BOOST_VERSION % 100), ""});
 #if defined(LIBJPEG_TURBO_VERSION)
 #define LATHE_TEXT(x) #x
 #define LATHE_TEXT_OF(x) LATHE_TEXT(x)
   found.push_back({"libraries", "libjpeg-turbo", LATHE_TEXT_OF(LIBJPEG_TURBO_VERSION), ""});
 #else
-  found.push_back({"libraries", "libjpeg-turbo", "",
-                   "missing: stb decodes baseline JPEG only: apt-get install libjpeg62-turbo-dev && make build"});
+  found.push_back(
+      {"libraries", "libjpeg-turbo", "",
+       "missing: stb decodes baseline JPEG only: apt-get install libjpeg62-turbo-dev && make build"});
 #endif
-  found.push_back({"libraries", "fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100,
-                                                   FMT_VERSION % 100), ""});
+  found.push_back({"libraries", "fmt",
+                   fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100),
+                   ""});
   found.push_back({"libraries", "nlohmann/json",
                    fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
-                               NLOHMANN_JSON_VERSION_PATCH), ""});
+                               NLOHMANN_JSON_VERSION_PATCH),
+                   ""});
 }
 
 // The CUDA driver's own entry points, so that the host build can look for a GPU too.
@@ -170,26 +183,32 @@ struct Driver {
 std::string cudnn_version() {
   void* library = dlopen("libcudnn.so.9", RTLD_LAZY | RTLD_LOCAL);
   auto version = library ? reinterpret_cast<size_t (*)()>(dlsym(library, "cudnnGetVersion")) : nullptr;
-  return version ? fmt::format("{}.{}.{}", version() / 10000, version() / 100 % 100, version() % 100) : "none";
+  return version ? fmt::format("{}.{}.{}", version() / 10000, version() / 100 % 100, version() % 100)
+                 : "none";
 }
 
 // The path of a program on PATH, or in the toolkit's usual place.
 std::string find_program(const std::string& name) {
-  std::istringstream folders(std::string(std::getenv("PATH") ? std::getenv("PATH") : "") + ":/usr/local/cuda/bin");
+  std::istringstream folders(std::string(std::getenv("PATH") ? std::getenv("PATH") : "") +
+                             ":/usr/local/cuda/bin");
   for (std::string folder; std::getline(folders, folder, ':');)
-    if (std::string path = folder + "/" + name; !folder.empty() && access(path.c_str(), X_OK) == 0) return path;
+    if (std::string path = folder + "/" + name; !folder.empty() && access(path.c_str(), X_OK) == 0)
+      return path;
   return "";
 }
 
-// "13.0" from the toolkit's version.json beside bin/nvcc.
+// "13.0" from `nvcc --version`.
 std::string toolkit_version(const std::string& nvcc) {
-  std::error_code error;
-  std::filesystem::path real = std::filesystem::canonical(nvcc, error);
-  if (error) return "";
-  auto json = nlohmann::json::parse(read_file(real.parent_path().parent_path() / "version.json"), nullptr, false);
-  auto pointer = nlohmann::json::json_pointer("/cuda/version");
-  return json.is_object() && json.contains(pointer) && json.at(pointer).is_string() ? json.at(pointer).get<std::string>()
-                                                                                   : "";
+  if (nvcc.find('\'') != std::string::npos) return "";
+  FILE* pipe = popen(("'" + nvcc + "' --version 2>/dev/null").c_str(), "r");
+  if (!pipe) return "";
+  std::string text(4096, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), pipe));
+  pclose(pipe);
+  size_t start = text.find("release "), end = text.find(',', start);
+  return start == std::string::npos || end == std::string::npos
+             ? ""
+             : text.substr(start + 8, end - start - 8) + " ";
 }
 
 void examine_gpu(std::vector<Finding>& found) {
@@ -215,14 +234,18 @@ void examine_gpu(std::vector<Finding>& found) {
     size_t bytes = 0;
     if (driver.call("cuDeviceGet", &device, i) && driver.call("cuDeviceGetName", name, 255, device) &&
         driver.call("cuDeviceTotalMem_v2", &bytes, device))
-      found.push_back({"gpu", fmt::format("device {}", i), fmt::format("{}, {}", name, gib(static_cast<double>(bytes))), ""});
+      found.push_back({"gpu", fmt::format("device {}", i),
+                       fmt::format("{}, {}", name, gib(static_cast<double>(bytes))), ""});
   }
   if (count == 0)
-    found.push_back({"gpu", "devices", "none", needed ? "this is the cuda build: make build makes the one for this CPU" : "",
-                     needed});
+    found.push_back({"gpu", "devices", "none",
+                     needed ? "this is the cuda build: make build makes the one for this CPU" : "", needed});
   std::string nvcc = find_program("nvcc");
-  Finding toolkit{"gpu", "nvcc", nvcc.empty() ? "none" : fmt::format("{} {}", toolkit_version(nvcc), nvcc), ""};
-  if (count > 0 && nvcc.empty()) toolkit.problem = "a GPU, but no CUDA Toolkit (12.6 or newer): https://developer.nvidia.com/cuda-downloads, then make cuda";
+  Finding toolkit{"gpu", "nvcc", nvcc.empty() ? "none" : toolkit_version(nvcc) + nvcc, ""};
+  if (count > 0 && nvcc.empty())
+    toolkit.problem =
+        "a GPU, but no CUDA Toolkit (12.6 or newer): https://developer.nvidia.com/cuda-downloads, then make "
+        "cuda";
   if (count > 0 && !needed && !nvcc.empty()) toolkit.problem = "a GPU, but this is the host build: make cuda";
   found.push_back(toolkit);
   found.push_back({"gpu", "cuDNN", cudnn_version(), ""});
@@ -264,7 +287,8 @@ int doctor(const DoctorConfig& config) {
           if (!f.problem.empty()) fmt::print("  {:<16}! {}\n", "", f.problem);
         }
     }
-    fmt::print("{}\n", ready ? "Training can run: lathe train" : "Training cannot run; see the lines with '!'");
+    fmt::print("{}\n",
+               ready ? "Training can run: lathe train" : "Training cannot run; see the lines with '!'");
   }
   return static_cast<int>(ready ? ExitCode::done : ExitCode::device);
 }

@@ -14,12 +14,11 @@
 namespace lathe {
 namespace {
 
-void print(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-}
+void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 int complain(ExitCode code, std::string message) {
-  std::replace_if(message.begin(), message.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  std::replace_if(
+      message.begin(), message.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
   fmt::print(stderr, "lathe: {}\n", message);
   return static_cast<int>(code);
 }
@@ -40,7 +39,8 @@ int run(const std::vector<std::string>& words) {
   }
   if (line.help) {
     if (line.help_about.empty()) print(program_help());
-    for (Command command : line.help_about) print((command == line.help_about[0] ? "" : "\n") + command_help(command));
+    for (Command command : line.help_about)
+      print((command == line.help_about[0] ? "" : "\n") + command_help(command));
     return 0;
   }
   if (line.settings.has("print-config") && line.settings.on("print-config")) {
@@ -48,16 +48,26 @@ int run(const std::vector<std::string>& words) {
     return 0;
   }
   switch (line.command) {
-    case Command::train: return train(checked(train_config(line)));
-    case Command::evaluate: return evaluate(checked(evaluate_config(line)));
-    case Command::predict: return predict(checked(predict_config(line)));
+    case Command::train:
+      return train(checked(train_config(line)));
+    case Command::evaluate:
+      return evaluate(checked(evaluate_config(line)));
+    case Command::predict:
+      return predict(checked(predict_config(line)));
     case Command::data_check:
     case Command::data_preview:
-    case Command::data_export: return data_tool(data_tool_config(line));
-    case Command::doctor: return doctor(doctor_config(line));
-    case Command::completion: print(completion_script(line.positionals)); return 0;
-    case Command::man: print(manual_page()); return 0;
-    case Command::none: break;
+    case Command::data_export:
+      return data_tool(data_tool_config(line));
+    case Command::doctor:
+      return doctor(doctor_config(line));
+    case Command::completion:
+      print(completion_script(line.positionals));
+      return 0;
+    case Command::man:
+      print(manual_page());
+      return 0;
+    case Command::none:
+      break;
   }
   return 0;
 }
@@ -65,7 +75,8 @@ int run(const std::vector<std::string>& words) {
 // A result that did not reach stdout is a failure, but for a reader that had enough (`lathe … | head -1`).
 int flushed(int code) {
   if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return code;
-  return errno == EPIPE || code != 0 ? code : complain(ExitCode::failure, "stdout: the result could not be written");
+  return errno == EPIPE || code != 0 ? code
+                                     : complain(ExitCode::failure, "stdout: the result could not be written");
 }
 
 }  // namespace
@@ -79,7 +90,8 @@ int main(int argc, char** argv) {
   } catch (const Error& error) {
     return complain(error.code(), error.what());
   } catch (const std::bad_alloc&) {
-    return complain(ExitCode::device, "out of memory; a smaller --batch-size, --width or --image-size needs less");
+    return complain(ExitCode::device,
+                    "out of memory; a smaller --batch-size, --width or --image-size needs less");
   } catch (const std::exception& error) {
     return complain(ExitCode::failure, error.what());
   }

@@ -1,4 +1,4 @@
-// Checks of values that have a syntax of their own. Each returns "" for a good value, else what is accepted.
+// Numbers as text, and checks of the values that have a syntax of their own.
 #pragma once
 
 #include <optional>
@@ -11,10 +11,11 @@ std::optional<double> parse_real(const std::string& text);
 std::optional<long long> parse_integer(const std::string& text);
 std::optional<bool> parse_on_off(const std::string& text);  // on|off, true|false, yes|no, 1|0
 
-std::string check_data(const std::string& value);       // fruit[:…], folder:DIR, cifar10:DIR, …
-std::string check_augment(const std::string& value);    // a level, or name=value,…
-std::string check_normalize(const std::string& value);  // a name, or m,m,m/s,s,s
-std::string check_freeze(const std::string& value);     // none, features, first:K
-std::string check_name(const std::string& value);       // one folder name
+// Each throws Error(usage) that says what is accepted.
+void check_data(const std::string& value);       // fruit[:…], folder:DIR, cifar10:DIR, …
+void check_augment(const std::string& value);    // a level, or name=value,…; for some size of picture
+void check_normalize(const std::string& value);  // a name, or m,m,m/s,s,s
+void check_freeze(const std::string& value);     // none, features, first:K
+void check_name(const std::string& value);       // one folder name
 
 }  // namespace lathe

@@ -12,6 +12,7 @@
 #include "engine/runtime/error.h"
 #include "engine/runtime/options.h"
 #include "engine/runtime/suggest.h"
+#include "layers/augment/augment_options.h"
 
 namespace lathe {
 namespace {
@@ -26,11 +27,12 @@ std::string shown(const std::string& value) {
   std::string text = value.substr(0, 80);
   for (char& c : text)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  return "'" + text + (value.size() > 80 ? "…'" : "'");
+  return "'" + text + (value.size() > 80 ? "...'" : "'");
 }
 
 bool looks_like_option(const std::string& word) {
-  return word.size() > 1 && word[0] == '-' && (word[1] == '-' || (word[1] >= 'a' && word[1] <= 'z') || (word[1] >= 'A' && word[1] <= 'Z'));
+  return word.size() > 1 && word[0] == '-' &&
+         (word[1] == '-' || (word[1] >= 'a' && word[1] <= 'z') || (word[1] >= 'A' && word[1] <= 'Z'));
 }
 
 std::vector<std::string_view> command_words() {
@@ -39,7 +41,7 @@ std::vector<std::string_view> command_words() {
   return words;
 }
 
-// What DESIGN promises and this version does not have yet.
+// Promised names that this version does not have yet.
 constexpr std::string_view kLater[] = {"compare", "profile", "plan", "kernels"};
 
 // The command at the front of words, and how many words name it.
@@ -57,7 +59,8 @@ std::pair<Command, size_t> find_command(const std::vector<std::string>& words) {
     actions.push_back(action);
   }
   if (actions.empty())
-    throw usage("{} is not a command{}; lathe --help lists them", shown(first), did_you_mean(first, command_words()));
+    throw usage("{} is not a command{}; lathe --help lists them", shown(first),
+                did_you_mean(first, command_words()));
   if (words.size() == 1) throw usage("{} needs one of check, preview, export", first);
   throw usage("{} {} is not a command: check, preview or export{}", first, shown(words[1]),
               did_you_mean(words[1], actions));
@@ -85,7 +88,8 @@ const OptionSpec& find_option_of(Command command, const std::string& name) {
   const OptionSpec* option = find_option(name);
   if (option && (option->commands & on(command))) return *option;
   if (option) throw usage("--{} is no option of {}", name, command_name);
-  throw usage("{} has no option {}{}", command_name, shown("--" + name), did_you_mean(name, names_of(command), "--"));
+  throw usage("{} has no option {}{}", command_name, shown("--" + name),
+              did_you_mean(name, names_of(command), "--"));
 }
 
 // One option as typed; no value where none was.
@@ -97,7 +101,8 @@ struct Flag {
 Flag split_flag(Command command, const std::string& word) {
   if (word[1] == '-') {
     size_t equals = word.find('=');
-    Flag flag{&find_option_of(command, word.substr(2, equals == std::string::npos ? equals : equals - 2)), {}};
+    Flag flag{&find_option_of(command, word.substr(2, equals == std::string::npos ? equals : equals - 2)),
+              {}};
     if (equals != std::string::npos) flag.value = word.substr(equals + 1);
     return flag;
   }
@@ -133,8 +138,8 @@ void read_words(const std::vector<std::string>& words, size_t start, CommandLine
     if (!value && option->kind != Kind::flag && option->kind != Kind::on_off)
       throw usage("{} needs a value: {}", where, accepted_values(*option));
     if (line.settings.has(std::string(option->name))) throw usage("{} is given twice", where);
-    line.settings[std::string(option->name)] = {checked_value(*option, value.value_or("on"), where), Origin::flag,
-                                                where};
+    line.settings[std::string(option->name)] = {checked_value(*option, value.value_or("on"), where),
+                                                Origin::flag, where};
   }
 }
 
@@ -148,7 +153,8 @@ std::string variable_name(std::string_view option) {
 void offer(Settings& settings, const OptionSpec& option, const std::string& value, Origin origin,
            const std::string& where) {
   std::string name(option.name);
-  if (!settings.has(name)) settings[name] = {value.empty() ? "" : checked_value(option, value, where), origin, where};
+  if (!settings.has(name))
+    settings[name] = {value.empty() ? "" : checked_value(option, value, where), origin, where};
 }
 
 void read_environment(const Environment& environment, CommandLine& line) {
@@ -157,7 +163,8 @@ void read_environment(const Environment& environment, CommandLine& line) {
     if (!option.flag_only) known.push_back(variable_name(option.name));
   for (const auto& [name, value] : environment) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    std::string near = nearest(name, known);  // other LATHE_* variables may have other uses: warn of near misses
+    std::string near =
+        nearest(name, known);  // other LATHE_* variables may have other uses: warn of near misses
     if (!near.empty() && edit_distance(name, near) <= 2)
       line.warnings.push_back(fmt::format("{} is not read; did you mean {}?", name, near));
   }
@@ -174,8 +181,8 @@ void read_preset(CommandLine& line) {
   for (const Preset& preset : preset_table())
     if (preset.name == name)
       for (const auto& [option, value] : preset.values)
-        offer(line.settings, find_option_of(line.command, std::string(option)), std::string(value), Origin::preset,
-              "--preset " + name);
+        offer(line.settings, find_option_of(line.command, std::string(option)), std::string(value),
+              Origin::preset, "--preset " + name);
 }
 
 // The saved options of a resumed run: they hold, but for those that may change.
@@ -192,9 +199,10 @@ void read_saved_run(CommandLine& line) {
       if (found != saved.end()) line.settings[name] = {value, Origin::run, path};
     } else if (!option->changes_on_resume && line.settings.text(name) != value) {
       const Setting& asked = line.settings.at(name);
-      throw usage("{} ({}) differs from the run's {}: a resumed run keeps it; leave it out or start a new run",
-                  asked.where == "--" + name ? asked.where : "--" + name + " from " + asked.where, shown(asked.value),
-                  value.empty() ? "(not set)" : shown(value));
+      throw usage(
+          "{} ({}) differs from the run's {}: a resumed run keeps it; leave it out or start a new run",
+          asked.where == "--" + name ? asked.where : "--" + name + " from " + asked.where, shown(asked.value),
+          value.empty() ? "(not set)" : shown(value));
     }
   }
 }
@@ -203,7 +211,9 @@ void read_saved_run(CommandLine& line) {
 void settle(Settings& settings, const std::string& first, const std::string& second, const std::string& why) {
   if (!settings.has(first) || !settings.has(second)) return;
   Setting &a = settings[first], &b = settings[second];
-  auto chosen = [](const Setting& s) { return s.origin != Origin::fallback && !s.value.empty() && s.value != "off"; };
+  auto chosen = [](const Setting& s) {
+    return s.origin != Origin::fallback && !s.value.empty() && s.value != "off";
+  };
   if (!chosen(a) || !chosen(b)) {
     Setting& idle = chosen(a) ? b : a;
     if ((chosen(a) || chosen(b)) && idle.value != "off") idle.value.clear();
@@ -226,10 +236,10 @@ struct Companion {
   std::vector<std::string> values;
 };
 const std::vector<Companion> kCompanions = {
-    {"momentum", "optimizer", {"sgd"}},      {"nesterov", "optimizer", {"sgd"}},
-    {"beta1", "optimizer", {"adam", "adamw"}}, {"beta2", "optimizer", {"adam", "adamw"}},
+    {"momentum", "optimizer", {"sgd"}},          {"nesterov", "optimizer", {"sgd"}},
+    {"beta1", "optimizer", {"adam", "adamw"}},   {"beta2", "optimizer", {"adam", "adamw"}},
     {"epsilon", "optimizer", {"adam", "adamw"}}, {"lr-step", "schedule", {"step"}},
-    {"lr-gamma", "schedule", {"step"}},      {"dropout", "head", {"classic"}},
+    {"lr-gamma", "schedule", {"step"}},          {"dropout", "head", {"classic"}},
 };
 
 void warn_of_idle_options(CommandLine& line) {
@@ -253,7 +263,9 @@ void check_together(CommandLine& line) {
         throw usage("--resume and --{} contradict each other: a resumed run goes on as it was", other);
   }
   if (line.command == Command::train)
-    require(line, !s.on("new-head") || s.is_set("init"), "--new-head needs --init FILE, whose classifier it replaces");
+    require(line, !s.on("new-head") || s.is_set("init"),
+            "--new-head needs --init FILE, whose classifier it replaces");
+  if (s.has("augment") && s.has("image-size")) parse_augment(s.text("augment"), s.integer("image-size"));
   if (s.has("weights")) require(line, s.is_set("weights"), "--weights FILE is needed");
   if (line.command == Command::predict) require(line, !line.positionals.empty(), "name at least one picture");
 }
@@ -291,7 +303,8 @@ std::string checked_value(const OptionSpec& option, const std::string& value, co
     }
     case Kind::integer: {
       auto number = parse_integer(value);
-      if (!number || static_cast<double>(*number) < option.least || static_cast<double>(*number) > option.most)
+      if (!number || static_cast<double>(*number) < option.least ||
+          static_cast<double>(*number) > option.most)
         throw rejected(accepted_values(option));
       return fmt::format("{}", *number);
     }
@@ -304,17 +317,20 @@ std::string checked_value(const OptionSpec& option, const std::string& value, co
       if (std::find(option.choices.begin(), option.choices.end(), value) == option.choices.end())
         throw rejected(accepted_values(option) + did_you_mean(value, option.choices));
       return value;
-    case Kind::text: break;
+    case Kind::text:
+      break;
   }
-  const auto& switches = switch_names();
-  if (std::find(switches.begin(), switches.end(), option.name) != switches.end()) {
+  try {
+    if (option.check) option.check(value);
+    const auto& switches = switch_names();
+    if (std::find(switches.begin(), switches.end(), option.name) == switches.end()) return value;
     Options scratch;
     set_switch(scratch, std::string(option.name), value);
     return switch_value(scratch, std::string(option.name));
+  } catch (const Error& error) {
+    std::string message = error.what();
+    throw usage("{}", message.rfind(where, 0) == 0 ? message : where + ": " + message);
   }
-  if (option.check)
-    if (std::string accepted = option.check(value); !accepted.empty()) throw rejected(accepted);
-  return value;
 }
 
 CommandLine parse_command_line(const std::vector<std::string>& words, const Environment& environment) {
@@ -332,7 +348,8 @@ CommandLine parse_command_line(const std::vector<std::string>& words, const Envi
     return line;
   }
   if (looks_like_option(words[0])) {
-    if (!line.help) throw usage("{} stands before a command; lathe --help lists the commands", shown(words[0]));
+    if (!line.help)
+      throw usage("{} stands before a command; lathe --help lists the commands", shown(words[0]));
     return line;
   }
   if (line.help) {

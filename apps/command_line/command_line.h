@@ -59,7 +59,8 @@ Environment process_environment();  // its LATHE_* variables
 // `words` without the program's name. Throws Error(usage); reads --config and a resumed run, writes nothing.
 CommandLine parse_command_line(const std::vector<std::string>& words, const Environment& environment);
 
-// Canonical text of a value of `option`; throws Error(usage) that names `where`, the value and what is accepted.
+// Canonical text of a value of `option`; throws Error(usage) that names `where`, the value and what is
+// accepted.
 std::string checked_value(const OptionSpec& option, const std::string& value, const std::string& where);
 
 // The options in a TOML or JSON file, by name, as text; unknown names are errors with a suggestion.

@@ -10,23 +10,48 @@ namespace lathe {
 
 const std::vector<CommandSpec>& command_table() {
   static const std::vector<CommandSpec> table = {
-      {Command::train, "train", "", "train VGG16 on pictures",
+      {Command::train,
+       "train",
+       "",
+       "train VGG16 on pictures",
        {"lathe train", "lathe train --data folder:photos --epochs 20 --target 0.92",
         "lathe train --init vgg16.safetensors --new-head --freeze features --data folder:photos",
         "lathe train --resume auto"}},
-      {Command::evaluate, "evaluate", "", "accuracy of trained weights on pictures",
+      {Command::evaluate,
+       "evaluate",
+       "",
+       "accuracy of trained weights on pictures",
        {"lathe evaluate --weights runs/latest/weights/best.safetensors --data folder:photos"}},
-      {Command::predict, "predict", "IMAGE…", "name what is on pictures",
-       {"lathe predict --weights best.safetensors apple.jpg", "lathe predict --weights best.safetensors --json photos/*.jpg"}},
-      {Command::data_check, "data check", "", "find unreadable, doubled and badly spread pictures before training",
+      {Command::predict,
+       "predict",
+       "IMAGE...",
+       "name what is on pictures",
+       {"lathe predict --weights best.safetensors apple.jpg",
+        "lathe predict --weights best.safetensors --json photos/*.jpg"}},
+      {Command::data_check,
+       "data check",
+       "",
+       "find unreadable, doubled and badly spread pictures before training",
        {"lathe data check --data folder:photos"}},
-      {Command::data_preview, "data preview", "", "one picture of what training will see, augmented",
+      {Command::data_preview,
+       "data preview",
+       "",
+       "one picture of what training will see, augmented",
        {"lathe data preview --augment heavy --count 16 --out preview"}},
-      {Command::data_export, "data export", "", "write the pictures that training will see as files",
+      {Command::data_export,
+       "data export",
+       "",
+       "write the pictures that training will see as files",
        {"lathe data export --data fruit --count 600 --out fruit_pictures"}},
-      {Command::doctor, "doctor", "", "what this machine has, what works, what is missing",
+      {Command::doctor,
+       "doctor",
+       "",
+       "what this machine has, what works, what is missing",
        {"lathe doctor", "lathe doctor --json"}},
-      {Command::completion, "completion", "bash|zsh|fish", "print a shell's completion script",
+      {Command::completion,
+       "completion",
+       "bash|zsh|fish",
+       "print a shell's completion script",
        {"source <(lathe completion bash)", "lathe completion fish > ~/.config/fish/completions/lathe.fish"}},
       {Command::man, "man", "", "print the manual page", {"lathe man > lathe.1 && man ./lathe.1"}},
   };
@@ -35,21 +60,54 @@ const std::vector<CommandSpec>& command_table() {
 
 const std::vector<Preset>& preset_table() {
   static const std::vector<Preset> table = {
-      {"quick", "a small network for a first look, about a minute on two cores",
+      {"quick",
+       "a quarter of the width and three epochs, for a first look",
        {{"width", "0.25"}, {"epochs", "3"}, {"batch-size", "64"}, {"augment", "light"}}},
-      {"cifar10", "the usual recipe for 32×32 pictures: 200 epochs, SGD 0.1, cosine",
-       {{"model", "vgg16_bn"}, {"head", "linear"}, {"image-size", "32"}, {"epochs", "200"}, {"batch-size", "128"},
-        {"optimizer", "sgd"}, {"lr", "0.1"}, {"momentum", "0.9"}, {"weight-decay", "0.0005"}, {"schedule", "cosine"},
-        {"augment", "crop=4,flip=0.5"}, {"normalize", "cifar10"}}},
-      {"classic", "VGG16 as published (Simonyan & Zisserman 2014), 224×224",
-       {{"model", "vgg16"}, {"head", "classic"}, {"image-size", "224"}, {"epochs", "74"}, {"batch-size", "256"},
-        {"optimizer", "sgd"}, {"lr", "0.01"}, {"momentum", "0.9"}, {"nesterov", "off"}, {"weight-decay", "0.0005"},
-        {"decay", "all"}, {"schedule", "step"}, {"lr-step", "25"}, {"warmup-epochs", "0"},
+      {"cifar10",
+       "the usual recipe for 32x32 pictures: 200 epochs, SGD 0.1, cosine",
+       {{"model", "vgg16_bn"},
+        {"head", "linear"},
+        {"image-size", "32"},
+        {"epochs", "200"},
+        {"batch-size", "128"},
+        {"optimizer", "sgd"},
+        {"lr", "0.1"},
+        {"momentum", "0.9"},
+        {"weight-decay", "0.0005"},
+        {"schedule", "cosine"},
+        {"augment", "crop=4,flip=0.5"},
+        {"normalize", "cifar10"}}},
+      {"classic",
+       "VGG16 as published (Simonyan & Zisserman 2014), 224x224",
+       {{"model", "vgg16"},
+        {"head", "classic"},
+        {"image-size", "224"},
+        {"epochs", "74"},
+        {"batch-size", "256"},
+        {"optimizer", "sgd"},
+        {"lr", "0.01"},
+        {"momentum", "0.9"},
+        {"nesterov", "off"},
+        {"weight-decay", "0.0005"},
+        {"decay", "all"},
+        {"schedule", "step"},
+        {"lr-step", "25"},
+        {"warmup-epochs", "0"},
         {"normalize", "imagenet"}}},
-      {"finetune", "a new head on frozen features, for --init with ImageNet weights",
-       {{"model", "vgg16"}, {"head", "classic"}, {"image-size", "224"}, {"epochs", "10"}, {"batch-size", "32"},
-        {"optimizer", "sgd"}, {"lr", "0.001"}, {"schedule", "cosine"}, {"freeze", "features"}, {"new-head", "on"},
-        {"augment", "rotation=10,zoom=0.1,shift=0.1,flip=0.5"}, {"normalize", "imagenet"}}},
+      {"finetune",
+       "a new head on frozen features, for --init with ImageNet weights",
+       {{"model", "vgg16"},
+        {"head", "classic"},
+        {"image-size", "224"},
+        {"epochs", "10"},
+        {"batch-size", "32"},
+        {"optimizer", "sgd"},
+        {"lr", "0.001"},
+        {"schedule", "cosine"},
+        {"freeze", "features"},
+        {"new-head", "on"},
+        {"augment", "rotation=10,zoom=0.1,shift=0.1,flip=0.5"},
+        {"normalize", "imagenet"}}},
   };
   return table;
 }
@@ -76,12 +134,17 @@ const OptionSpec* find_option(std::string_view name) {
 std::string accepted_values(const OptionSpec& option) {
   switch (option.kind) {
     case Kind::flag:
-    case Kind::on_off: return "on or off";
-    case Kind::integer: return fmt::format("a whole number from {:.0f} to {:.0f}", option.least, option.most);
-    case Kind::real: return fmt::format("a number from {} to {}", option.least, option.most);
-    case Kind::choice: return fmt::format("one of {}", fmt::join(option.choices, ", "));
-    case Kind::text: return option.value_name.empty() ? fmt::format("one of {}", fmt::join(option.choices, ", "))
-                                                      : std::string(option.value_name);
+    case Kind::on_off:
+      return "on or off";
+    case Kind::integer:
+      return fmt::format("a whole number from {:.0f} to {:.0f}", option.least, option.most);
+    case Kind::real:
+      return fmt::format("a number from {} to {}", option.least, option.most);
+    case Kind::choice:
+      return fmt::format("one of {}", fmt::join(option.choices, ", "));
+    case Kind::text:
+      return option.value_name.empty() ? fmt::format("one of {}", fmt::join(option.choices, ", "))
+                                       : std::string(option.value_name);
   }
   return "";
 }

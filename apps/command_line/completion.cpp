@@ -37,47 +37,40 @@ std::string flag_words(Command command) {
 std::string bash_script() {
   std::string flags, values;
   for (const CommandSpec& spec : command_table())
-    flags += fmt::format("    \"{}\") words=\"{}\" ;;\n", spec.name,
+    flags += fmt::format("        \"{}\") words=\"{}\" ;;\n", spec.name,
                          spec.command == Command::completion ? "bash zsh fish" : flag_words(spec.command));
   for (const OptionSpec& option : option_table())
     if (auto choices = choices_of(option); !choices.empty())
-      values += fmt::format("    --{}) words=\"{}\" ;;\n", option.name, fmt::join(choices, " "));
+      values += fmt::format("      --{}) words=\"{}\" ;;\n", option.name, fmt::join(choices, " "));
     else if (option.kind == Kind::integer || option.kind == Kind::real)
-      values += fmt::format("    --{}) return ;;\n", option.name);
-  return fmt::format(R"(# lathe completion for bash: source <(lathe completion bash)
-_lathe() {{
-  local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}" words="" command="${{COMP_WORDS[1]}}"
+      values += fmt::format("      --{}) return ;;\n", option.name);
+  return fmt::format(R"(_lathe() {{
+  local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}"
+  local command="${{COMP_WORDS[1]}}" words=""
   COMPREPLY=()
+  if [[ $command == data && $COMP_CWORD -gt 2 ]]; then command="data ${{COMP_WORDS[2]}}"; fi
   if [[ $COMP_CWORD -eq 1 ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "{0} help --help --version" -- "$current")
-    return
-  fi
-  if [[ $command == data ]]; then
-    if [[ $COMP_CWORD -eq 2 ]]; then
-      mapfile -t COMPREPLY < <(compgen -W "check preview export" -- "$current")
-      return
+    words="{0} help --help --version"
+  elif [[ $command == data ]]; then
+    words="check preview export"
+  else
+    case "$previous" in
+{2}    esac
+    if [[ -z $words ]]; then
+      if [[ $current != -* && $command != completion ]]; then return; fi
+      case "$command" in
+{1}      esac
     fi
-    command="data ${{COMP_WORDS[2]}}"
   fi
-  case "$previous" in
-{2}  esac
-  if [[ -z $words && $current != -* && $command != completion ]]; then
-    mapfile -t COMPREPLY < <(compgen -f -- "$current")
-    return
-  fi
-  [[ -n $words ]] || case "$command" in
-{1}  esac
-  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
 }}
-complete -o filenames -F _lathe lathe
+complete -o default -F _lathe lathe
 )",
                      first_words(), flags, values);
 }
 
 std::string zsh_script() {
-  return "#compdef lathe\n# lathe completion for zsh: source <(lathe completion zsh)\n"
-         "autoload -U +X bashcompinit && bashcompinit\n"
-         "mapfile() { shift; local name=$1; : ${(P)name::=}; eval \"$name=(\\${(f)\\\"\\$(cat)\\\"})\"; }\n" +
+  return "#compdef lathe\n# source <(lathe completion zsh)\nautoload -U +X bashcompinit && bashcompinit\n" +
          bash_script();
 }
 
@@ -94,12 +87,15 @@ std::string fish_script() {
     size_t space = spec.name.find(' ');
     std::string first(spec.name.substr(0, space));
     if (space == std::string_view::npos) {
-      text += fmt::format("complete -c lathe -f -n __fish_use_subcommand -a {} -d {}\n", first, quoted(spec.summary));
+      text += fmt::format("complete -c lathe -f -n __fish_use_subcommand -a {} -d {}\n", first,
+                          quoted(spec.summary));
     } else {
       if (seen != first) text += fmt::format("complete -c lathe -f -n __fish_use_subcommand -a {}\n", first);
       std::string action(spec.name.substr(space + 1));
-      text += fmt::format("complete -c lathe -f -n '__fish_seen_subcommand_from {}; and not __fish_seen_subcommand_from "
-                          "check preview export' -a {} -d {}\n", first, action, quoted(spec.summary));
+      text += fmt::format(
+          "complete -c lathe -f -n '__fish_seen_subcommand_from {}; and not __fish_seen_subcommand_from "
+          "check preview export' -a {} -d {}\n",
+          first, action, quoted(spec.summary));
       seen = first;
     }
     std::string last(spec.name.substr(space == std::string_view::npos ? 0 : space + 1));
@@ -110,9 +106,12 @@ std::string fish_script() {
       text += fmt::format("complete -c lathe {} -l {}", condition, option->name);
       if (option->letter) text += fmt::format(" -s {}", option->letter);
       auto choices = choices_of(*option);
-      if (!choices.empty()) text += fmt::format(" -x -a '{}'", fmt::join(choices, " "));
-      else if (option->kind == Kind::integer || option->kind == Kind::real) text += " -x";
-      else if (option->kind == Kind::text) text += " -r";
+      if (!choices.empty())
+        text += fmt::format(" -x -a '{}'", fmt::join(choices, " "));
+      else if (option->kind == Kind::integer || option->kind == Kind::real)
+        text += " -x";
+      else if (option->kind == Kind::text)
+        text += " -r";
       text += fmt::format(" -d {}\n", quoted(option->help));
     }
   }
@@ -123,13 +122,12 @@ std::string fish_script() {
 
 std::string completion_script(const std::vector<std::string>& positionals) {
   const std::vector<std::string> shells = {"bash", "zsh", "fish"};
-  if (positionals.size() != 1)
-    throw Error(ExitCode::usage, "completion: name one shell: bash, zsh or fish");
+  if (positionals.size() != 1) throw Error(ExitCode::usage, "completion: name one shell: bash, zsh or fish");
   if (positionals[0] == "bash") return bash_script();
   if (positionals[0] == "zsh") return zsh_script();
   if (positionals[0] == "fish") return fish_script();
-  throw Error(ExitCode::usage, fmt::format("completion: '{}' is not accepted: bash, zsh or fish{}", positionals[0],
-                                           did_you_mean(positionals[0], shells)));
+  throw Error(ExitCode::usage, fmt::format("completion: '{}' is not accepted: bash, zsh or fish{}",
+                                           positionals[0], did_you_mean(positionals[0], shells)));
 }
 
 }  // namespace lathe

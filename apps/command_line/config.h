@@ -36,8 +36,8 @@ struct OptimizerConfig {
   double lr, momentum;
   bool nesterov;
   double beta1, beta2, epsilon, weight_decay;
-  bool decay_all;       // biases and batch norm too
-  double grad_clip;     // 0 is no limit
+  bool decay_all;    // biases and batch norm too
+  double grad_clip;  // 0 is no limit
 };
 
 struct ScheduleConfig {
@@ -50,7 +50,7 @@ struct ScheduleConfig {
 struct RunConfig {
   std::string out, name;  // "" is not set
   bool json, quiet, verbose;
-  int threads;     // 0 is one a usable core
+  int threads;  // 0 is one a usable core
   uint64_t seed;
   Settings settings;  // every option with its origin, for args.json
 };

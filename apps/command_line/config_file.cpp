@@ -64,10 +64,14 @@ ordered_json parse_json(const std::string& path, const std::string& text) {
 
 ordered_json from_toml(const toml::value& value) {
   switch (value.type()) {
-    case toml::value_t::boolean: return value.as_boolean();
-    case toml::value_t::integer: return value.as_integer();
-    case toml::value_t::floating: return value.as_floating();
-    case toml::value_t::string: return value.as_string().str;
+    case toml::value_t::boolean:
+      return value.as_boolean();
+    case toml::value_t::integer:
+      return value.as_integer();
+    case toml::value_t::floating:
+      return value.as_floating();
+    case toml::value_t::string:
+      return value.as_string().str;
     case toml::value_t::array: {
       ordered_json array = ordered_json::array();
       for (const toml::value& item : value.as_array()) array.push_back(from_toml(item));
@@ -78,7 +82,8 @@ ordered_json from_toml(const toml::value& value) {
       for (const auto& [key, item] : value.as_table()) object[key] = from_toml(item);
       return object;
     }
-    default: return nullptr;  // dates: no option takes one
+    default:
+      return ordered_json::binary({});  // dates: no option takes one
   }
 }
 
@@ -126,9 +131,13 @@ void take_options(const std::string& path, const ordered_json& object, Command c
                                   option ? "only a flag, not an option of a configuration file" : "no option",
                                   option ? "" : did_you_mean(name, names)));
     }
-    if (value.is_null() || !(option->commands & on(command))) continue;  // not set, or for another command
+    if (!(option->commands & on(command))) continue;
     std::string where = path + ": " + name;
-    if (!options.emplace(name, checked_value(*option, as_text(where, value), where)).second)
+    // An args.json holds {"value": …, "origin": …} for each.
+    bool recorded = value.is_object() && value.contains("value");
+    const ordered_json& given = recorded ? value["value"] : value;
+    if (given.is_null() || (recorded && given == "")) continue;  // not set
+    if (!options.emplace(name, checked_value(*option, as_text(where, given), where)).second)
       throw bad(path, fmt::format("'{}' is given twice", name));
   }
 }
@@ -140,7 +149,8 @@ std::map<std::string, std::string> read_config(const std::string& path, Command 
   size_t first = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
   bool json = first != std::string::npos && text[first] == '{';
   ordered_json root = json ? parse_json(path, text) : parse_toml(path, text);
-  if (json && root.contains("options") && root["options"].is_object()) root = root["options"];  // an args.json
+  if (json && root.contains("options") && root["options"].is_object())
+    root = root["options"];  // an args.json
 
   // [train] beats what stands outside of tables; "data check" is [data_check] or [data-check].
   std::map<std::string, std::string> general, special;
@@ -170,11 +180,16 @@ nlohmann::ordered_json Settings::to_json() const {
     std::string name(option.name);
     if (!has(name) || option.flag_only) continue;
     ordered_json& value = options[name];
-    if (!is_set(name)) value = nullptr;
-    else if (option.kind == Kind::flag || option.kind == Kind::on_off) value = on(name);
-    else if (option.kind == Kind::integer) value = integer(name);
-    else if (option.kind == Kind::real) value = real(name);
-    else value = text(name);
+    if (!is_set(name))
+      value = nullptr;
+    else if (option.kind == Kind::flag || option.kind == Kind::on_off)
+      value = on(name);
+    else if (option.kind == Kind::integer)
+      value = integer(name);
+    else if (option.kind == Kind::real)
+      value = real(name);
+    else
+      value = text(name);
     origins[name] = to_string(at(name).origin);
   }
   return {{"options", options}, {"origins", origins}};
@@ -193,10 +208,11 @@ std::string find_resumable_run(const std::string& resume) {
   const fs::path state = fs::path("state") / "last.safetensors";
   std::error_code error;
   if (resume != "auto") {
-    if (!fs::is_directory(resume, error)) throw Error(ExitCode::usage, "--resume " + resume + ": no such folder");
+    if (!fs::is_directory(resume, error))
+      throw Error(ExitCode::usage, "--resume " + resume + ": no such folder");
     if (!fs::exists(fs::path(resume) / state, error))
-      throw Error(ExitCode::usage, fmt::format("--resume {}: no {} in it, so nothing to go on with", resume,
-                                               state.string()));
+      throw Error(ExitCode::usage,
+                  fmt::format("--resume {}: no {} in it, so nothing to go on with", resume, state.string()));
     return resume;
   }
   fs::path newest;
@@ -208,7 +224,8 @@ std::string find_resumable_run(const std::string& resume) {
     if (!unreadable && (newest.empty() || time > newest_time)) newest = entry->path(), newest_time = time;
   }
   if (newest.empty())
-    throw Error(ExitCode::usage, "--resume auto: no run with a saved state in runs/train; start one, or name its folder");
+    throw Error(ExitCode::usage,
+                "--resume auto: no run with a saved state in runs/train; start one, or name its folder");
   return newest.string();
 }
 

@@ -8,7 +8,18 @@
 
 namespace lathe {
 
-enum class Command { none, train, evaluate, predict, data_check, data_preview, data_export, doctor, completion, man };
+enum class Command {
+  none,
+  train,
+  evaluate,
+  predict,
+  data_check,
+  data_preview,
+  data_export,
+  doctor,
+  completion,
+  man
+};
 
 // A set of commands, one bit each: on(Command::train) | on(Command::evaluate).
 using CommandSet = unsigned;
@@ -31,8 +42,8 @@ enum class Kind {
   text,     // anything but nothing; `check` may say more
 };
 
-// What is wrong with a value, as what is accepted instead; "" where it is right.
-using Check = std::string (*)(const std::string& value);
+// Throws Error(usage) for a bad value (checks.h).
+using Check = void (*)(const std::string& value);
 
 struct OptionSpec {
   std::string_view name = {};  // without the dashes
@@ -46,7 +57,7 @@ struct OptionSpec {
   std::vector<std::string_view> choices = {};
   double least = 0, most = 0;
   Check check = nullptr;
-  char letter = 0;              // -b
+  char letter = 0;                 // -b
   bool changes_on_resume = false;  // may differ from the saved run when it is resumed
   bool per_call = false;           // about this call alone: never taken from a resumed run
   bool flag_only = false;          // not in a configuration file, not in the environment

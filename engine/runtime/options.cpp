@@ -40,11 +40,14 @@ Error rejected(const std::string& name, const std::string& value, const std::str
 int choice(const std::string& name, const std::string& value, const Strings& choices) {
   auto found = std::find(choices.begin(), choices.end(), value);
   if (found == choices.end())
-    throw rejected(name, value, fmt::format("one of {}{}", fmt::join(choices, ", "), did_you_mean(value, choices)));
+    throw rejected(name, value,
+                   fmt::format("one of {}{}", fmt::join(choices, ", "), did_you_mean(value, choices)));
   return static_cast<int>(found - choices.begin());
 }
 
-bool on_off(const std::string& name, const std::string& value) { return choice(name, value, {"on", "off"}) == 0; }
+bool on_off(const std::string& name, const std::string& value) {
+  return choice(name, value, {"on", "off"}) == 0;
+}
 std::string on_off(bool value) { return value ? "on" : "off"; }
 
 bool is_word(const std::string& text) {
@@ -78,7 +81,7 @@ void set_kernels(Options& options, const std::string& value) {
     }
     std::string operation = part.substr(0, equals);
     if (!is_word(operation))
-      throw rejected("kernels", value, "an implementation or OPERATION=IMPLEMENTATION,…");
+      throw rejected("kernels", value, "an implementation or OPERATION=IMPLEMENTATION,...");
     choice("kernels " + operation, implementation, kImplementations);
     if (!parsed.kernels_by_op.emplace(operation, implementation).second)
       throw rejected("kernels", value, fmt::format("'{}' is named twice", operation));
@@ -124,7 +127,9 @@ const std::vector<SwitchText>& switch_table() {
   static const std::vector<SwitchText> table = {
       {"kernels", kernels_text, set_kernels},
       {"precision", [](const Options& o) { return kPrecisions[static_cast<int>(o.precision)]; },
-       [](Options& o, const std::string& v) { o.precision = Precision(choice("precision", v, kPrecisions)); }},
+       [](Options& o, const std::string& v) {
+         o.precision = Precision(choice("precision", v, kPrecisions));
+       }},
       {"layout", [](const Options& o) { return o.layout; },
        [](Options& o, const std::string& v) { o.layout = kLayouts[choice("layout", v, kLayouts)]; }},
       {"fusion", [](const Options& o) { return o.fusion; }, set_fusion},

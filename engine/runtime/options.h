@@ -14,8 +14,9 @@ enum class Memory { naive, pool, plan };
 
 // Requested values. What is in effect can differ (see Switch); --strict makes a difference an error.
 struct Options {
-  std::string kernels = "library";                   // implementation of every operation …
-  std::map<std::string, std::string> kernels_by_op = {};  // … and per operation, e.g. {"conv2d", "handwritten"}
+  std::string kernels = "library";  // implementation of every operation …
+  std::map<std::string, std::string> kernels_by_op =
+      {};  // … and per operation, e.g. {"conv2d", "handwritten"}
   Precision precision = Precision::fp32;
   std::string layout = "nchw";  // nchw, nhwc or native (the library's own blocked layout)
   std::string fusion = "off";   // on, off, or a comma-separated list of rules

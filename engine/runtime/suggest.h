@@ -25,7 +25,15 @@ inline int edit_distance(std::string_view a, std::string_view b) {
   return above[b.size()];
 }
 
-// The candidate that `word` probably stands for, or "" where none is near. A prefix counts as near.
+inline std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return result;
+}
+
+// The candidate that `word` probably stands for, or "" where none is near. A prefix counts as near, and so
+// does another case.
 template <typename Strings>
 std::string nearest(std::string_view word, const Strings& candidates) {
   if (word.empty() || word.size() > 64) return "";
@@ -33,8 +41,8 @@ std::string nearest(std::string_view word, const Strings& candidates) {
   int best_distance = std::max(1, static_cast<int>(word.size()) / 3) + 1;
   for (const auto& entry : candidates) {
     std::string_view candidate = entry;
-    int distance = edit_distance(word, candidate);
-    if (word.size() >= 2 && candidate.substr(0, word.size()) == word) distance = 1;
+    int distance = edit_distance(lower(word), lower(candidate));
+    if (word.size() >= 2 && candidate.substr(0, word.size()) == word) distance = std::min(distance, 1);
     if (distance < best_distance) {
       best_distance = distance;
       best = candidate;

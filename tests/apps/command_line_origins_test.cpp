@@ -1,5 +1,6 @@
 // Where values come from: flag, environment, configuration file, preset, default, and a resumed run.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -74,13 +75,17 @@ TEST_F(CommandLineOrigins, StrongerLengthReplacesWeaker) {
   EXPECT_FALSE(by_flag.epochs);
   TrainConfig by_config = train_config(parse({"--config", config}, {}));
   EXPECT_EQ(by_config.epochs, 4);
-  EXPECT_TRUE(has(refusal({"--config", write("two.toml", "epochs = 4\nsteps = 4\n")}), "--epochs and --steps"));
+  EXPECT_TRUE(
+      has(refusal({"--config", write("two.toml", "epochs = 4\nsteps = 4\n")}), "--epochs and --steps"));
 }
 
 TEST_F(CommandLineOrigins, JsonAndTomlSayTheSame) {
-  std::string toml = write("a.toml", "data = \"folder:photos\"\nlr = 1e-5\nbatch_size = 32\ncapture = true\n"
-                                     "augment = [\"flip=0.5\", \"crop=4\"]\n[train]\nlr = 2e-5\n[data_check]\nseed = 9\n");
-  std::string json = write("a.json", R"({"data": "folder:photos", "lr": 1e-5, "batch-size": 32, "capture": "on",
+  std::string toml =
+      write("a.toml",
+            "data = \"folder:photos\"\nlr = 1e-5\nbatch_size = 32\ncapture = true\n"
+            "augment = [\"flip=0.5\", \"crop=4\"]\n[train]\nlr = 2e-5\n[data_check]\nseed = 9\n");
+  std::string json =
+      write("a.json", R"({"data": "folder:photos", "lr": 1e-5, "batch-size": 32, "capture": "on",
                                         "augment": {"flip": 0.5, "crop": 4}, "train": {"lr": 2e-5}, "steps": null})");
   for (const std::string& path : {toml, json}) {
     TrainConfig config = train_config(parse({"--config", path}));
@@ -95,11 +100,13 @@ TEST_F(CommandLineOrigins, JsonAndTomlSayTheSame) {
 
 TEST_F(CommandLineOrigins, EveryOptionFitsAConfigurationFile) {
   for (const OptionSpec* option : options_of(Command::train)) {
-    std::string value(option->fallback.empty() ? option->example.substr(option->example.find(' ') + 1) : option->fallback);
+    std::string value(option->fallback.empty() ? option->example.substr(option->example.find(' ') + 1)
+                                               : option->fallback);
     if (option->flag_only || option->name == "resume") continue;
     if (option->name == "preset") value = "quick";
     std::string path = write("one.json", nlohmann::json{{option->name, value}}.dump());
-    EXPECT_EQ(read_config(path, Command::train).at(std::string(option->name)), value);
+    EXPECT_EQ(read_config(path, Command::train).at(std::string(option->name)),
+              checked_value(*option, value, "here"));
   }
 }
 
@@ -114,7 +121,8 @@ TEST_F(CommandLineOrigins, BadConfigurationFilesAreRefused) {
   EXPECT_TRUE(has(refused("batch-size = 1\nbatch_size = 2"), "twice"));
   EXPECT_TRUE(has(refused("help = true"), "only a flag"));
   EXPECT_TRUE(has(refused("lr = 2001-01-01"), "lr"));
-  for (const char* text : {"{", "{\"lr\": }", "= 3", "[[[", "lr 3", "\xff\xfe", "lr = \"\\u0000\"", "{\"lr\": \"\\ud800\"}"})
+  for (const char* text :
+       {"{", "{\"lr\": }", "= 3", "[[[", "lr 3", "\xff\xfe", "lr = \"\\u0000\"", "{\"lr\": \"\\ud800\"}"})
     EXPECT_FALSE(refused(text).empty()) << text;
   EXPECT_FALSE(refused(std::string(100000, '[')).empty());
   EXPECT_FALSE(refused("{\"lr\": " + std::string(100000, '[')).empty());
@@ -145,7 +153,8 @@ TEST_F(CommandLineOrigins, PresetsAreValid) {
 }
 
 TEST_F(CommandLineOrigins, PrintedConfigurationReadsBack) {
-  auto first = parse({"--lr", "1e-7", "--steps", "9", "--augment", "flip=0.5", "--out", "a \"b\"\\c", "--capture", "on"});
+  auto first = parse(
+      {"--lr", "1e-7", "--steps", "9", "--augment", "flip=0.5", "--out", "a \"b\"\\c", "--capture", "on"});
   auto again = parse({"--config", write("printed.toml", config_listing(first))});
   for (const OptionSpec* option : options_of(Command::train)) {
     if (option->flag_only) continue;
@@ -155,7 +164,8 @@ TEST_F(CommandLineOrigins, PrintedConfigurationReadsBack) {
 }
 
 TEST_F(CommandLineOrigins, ResumeKeepsTheRunsOptions) {
-  auto first = parse({"--lr", "0.05", "--epochs", "9", "--preset", "quick", "--name", "baseline", "--dry-run"});
+  auto first =
+      parse({"--lr", "0.05", "--epochs", "9", "--preset", "quick", "--name", "baseline", "--dry-run"});
   write("run/args.json", first.settings.to_json().dump());
   std::string run = (folder_ / "run").string();
   EXPECT_TRUE(has(refusal({"--resume", run}), "state"));
@@ -178,6 +188,15 @@ TEST_F(CommandLineOrigins, ResumeKeepsTheRunsOptions) {
   EXPECT_TRUE(has(refusal({"--resume", run}, {{"LATHE_LR", "0.06"}}), "LATHE_LR"));
   EXPECT_FALSE(refusal({"--resume", run, "--init", "w"}).empty());
   EXPECT_TRUE(has(refusal({"--resume", (folder_ / "none").string()}), "no such folder"));
+
+  // The form that a run's folder holds: value and origin of each.
+  nlohmann::json records;
+  const nlohmann::json plain = first.settings.to_json()["options"];
+  for (const auto& [name, value] : plain.items())
+    records["options"][name] = {{"value", first.settings.text(name)}, {"origin", "flag"}};
+  write("run/args.json", records.dump());
+  EXPECT_EQ(train_config(parse({"--resume", run})).optimizer.lr, 0.05);
+  EXPECT_EQ(train_config(parse({"--resume", run, "--steps", "77"})).steps, 77);
 }
 
 TEST_F(CommandLineOrigins, ResumeAutoTakesTheNewestRunWithAState) {
@@ -189,7 +208,8 @@ TEST_F(CommandLineOrigins, ResumeAutoTakesTheNewestRunWithAState) {
     write(std::string("runs/train/") + run + "/args.json", args);
     if (std::string(run) != "3") write(std::string("runs/train/") + run + "/state/last.safetensors", "x");
   }
-  fs::last_write_time("runs/train/1/state/last.safetensors", fs::file_time_type::clock::now() - std::chrono::hours(1));
+  fs::last_write_time("runs/train/1/state/last.safetensors",
+                      fs::file_time_type::clock::now() - std::chrono::hours(1));
   std::string found = parse({"--resume", "auto"}).resume;
   fs::current_path(before);
   EXPECT_TRUE(has(nothing, "runs/train"));

@@ -33,7 +33,8 @@ class CommandLineProgram : public testing::Test {
     FILE* pipe = popen(("bash -c \"$(cat <<'END'\n" + line + "\nEND\n)\"").c_str(), "r");
     Result result{-1, ""};
     std::array<char, 4096> buffer;
-    while (size_t count = std::fread(buffer.data(), 1, buffer.size(), pipe)) result.output.append(buffer.data(), count);
+    while (size_t count = std::fread(buffer.data(), 1, buffer.size(), pipe))
+      result.output.append(buffer.data(), count);
     int status = pclose(pipe);
     result.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     return result;
@@ -45,7 +46,8 @@ class CommandLineProgram : public testing::Test {
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST_F(CommandLineProgram, HelpAndVersionGoToStdout) {
-  for (const char* words : {"--help", "train --help", "help evaluate", "data check -h", "data --help", "--version"}) {
+  for (const char* words :
+       {"--help", "train --help", "help evaluate", "data check -h", "data --help", "--version"}) {
     Result result = shell(std::string("\"$LATHE\" ") + words + " 2>/dev/null");
     EXPECT_EQ(result.code, 0) << words;
     EXPECT_TRUE(has(result.output, "lathe")) << words;
@@ -53,11 +55,13 @@ TEST_F(CommandLineProgram, HelpAndVersionGoToStdout) {
 }
 
 TEST_F(CommandLineProgram, BadUsageIsOneLineOnStderrAndWritesNothing) {
-  for (const char* words : {"", "trian", "compare", "train --lr abc", "train --lr 0,1", "train --lr=-0.1", "train --lr nan",
-                            "train --batch-size 5asdf", "train --epochs", "train --epohcs 3", "train --lr --epochs 3",
-                            "train --seed 1 --seed 2", "train --config missing.toml", "train --resume missing",
-                            "train --kernels conv2=library", "evaluate", "completion", "--lr 3"}) {
-    Result result = shell(std::string("\"$LATHE\" ") + words + " >out.txt; code=$?; [ ! -s out.txt ] && rm out.txt; exit $code");
+  for (const char* words :
+       {"", "trian", "compare", "train --lr abc", "train --lr 0,1", "train --lr=-0.1", "train --lr nan",
+        "train --batch-size 5asdf", "train --epochs", "train --epohcs 3", "train --lr --epochs 3",
+        "train --seed 1 --seed 2", "train --config missing.toml", "train --resume missing",
+        "train --kernels conv2=library", "evaluate", "completion", "--lr 3"}) {
+    Result result = shell(std::string("\"$LATHE\" ") + words +
+                          " >out.txt; code=$?; [ ! -s out.txt ] && rm out.txt; exit $code");
     EXPECT_EQ(result.code, 2) << words << ": " << result.output;
     EXPECT_EQ(result.output.rfind("lathe: ", 0), 0U) << result.output;
     EXPECT_EQ(std::count(result.output.begin(), result.output.end(), '\n'), 1) << result.output;
@@ -68,12 +72,13 @@ TEST_F(CommandLineProgram, BadUsageIsOneLineOnStderrAndWritesNothing) {
 TEST_F(CommandLineProgram, ClosedPipeAndFullDisk) {
   EXPECT_EQ(shell("\"$LATHE\" man | head -1 >/dev/null; exit ${PIPESTATUS[0]}").code, 0);
   EXPECT_EQ(shell("\"$LATHE\" man >&-").code, 1) << "a result that cannot be written is a failure";
-  if (fs::exists("/dev/full")) EXPECT_EQ(shell("\"$LATHE\" train --print-config >/dev/full").code, 1);
+  EXPECT_EQ(shell("\"$LATHE\" train --print-config >/dev/full").code, 1);
 }
 
 TEST_F(CommandLineProgram, PrintedConfigurationIsAConfiguration) {
-  Result result = shell("LATHE_SEED=3 \"$LATHE\" train --print-config --lr 1e-5 >a.toml && "
-                        "\"$LATHE\" train --config a.toml --print-config");
+  Result result = shell(
+      "LATHE_SEED=3 \"$LATHE\" train --print-config --lr 1e-5 >a.toml && "
+      "\"$LATHE\" train --config a.toml --print-config");
   EXPECT_EQ(result.code, 0);
   EXPECT_TRUE(has(result.output, "lr = 1e-05") && has(result.output, "seed = 3")) << result.output;
 }
@@ -83,7 +88,8 @@ TEST_F(CommandLineProgram, DoctorReportsThisMachine) {
   auto report = nlohmann::json::parse(result.output, nullptr, false);
   ASSERT_TRUE(report.is_object()) << result.output;
   EXPECT_EQ(result.code, report.at("ready") ? 0 : 4);
-  for (const char* group : {"machine", "build", "libraries", "gpu"}) EXPECT_FALSE(report.at(group).empty()) << group;
+  for (const char* group : {"machine", "build", "libraries", "gpu"})
+    EXPECT_FALSE(report.at(group).empty()) << group;
   EXPECT_EQ(shell("\"$LATHE\" doctor").code, result.code);
 }
 
@@ -91,7 +97,8 @@ TEST_F(CommandLineProgram, BashCompletes) {
   Result result = shell(
       "set -eu; \"$LATHE\" completion bash >c.sh; set +u; . ./c.sh; "
       "try() { COMP_WORDS=(lathe \"$@\"); COMP_CWORD=$#; _lathe; echo \"${COMPREPLY[*]}\"; }; "
-      "try tra; try train --epo; try train --optimizer ad; try data pre; try data check --strict; try train --memory ''");
+      "try tra; try train --epo; try train --optimizer ad; try data pre; try data check --strict; try train "
+      "--memory ''");
   EXPECT_EQ(result.code, 0);
   EXPECT_EQ(result.output, "train\n--epochs\nadam adamw\npreview\n--strict-data\nnaive pool plan\n");
 }
@@ -100,7 +107,8 @@ TEST_F(CommandLineProgram, OtherShellsAcceptTheirScripts) {
   for (const char* name : {"zsh", "fish"}) {
     std::string shell_name = name;
     if (shell("command -v " + shell_name).code != 0) continue;
-    EXPECT_EQ(shell("\"$LATHE\" completion " + shell_name + " >c && " + shell_name + " -n c").code, 0) << name;
+    EXPECT_EQ(shell("\"$LATHE\" completion " + shell_name + " >c && " + shell_name + " -n c").code, 0)
+        << name;
   }
 }
 

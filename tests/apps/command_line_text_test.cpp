@@ -18,9 +18,12 @@ std::string dashes_escaped(std::string_view name) {
 CommandLine any_line(Command command) {
   std::vector<std::string> words;
   std::string name(spec_of(command).name);
-  if (size_t space = name.find(' '); space != std::string::npos) words = {name.substr(0, space), name.substr(space + 1)};
-  else words = {name};
-  if (command == Command::evaluate || command == Command::predict) words.insert(words.end(), {"--weights", "w"});
+  if (size_t space = name.find(' '); space != std::string::npos)
+    words = {name.substr(0, space), name.substr(space + 1)};
+  else
+    words = {name};
+  if (command == Command::evaluate || command == Command::predict)
+    words.insert(words.end(), {"--weights", "w"});
   if (command == Command::predict) words.emplace_back("a.jpg");
   return parse_command_line(words, {});
 }
@@ -32,19 +35,21 @@ TEST(CommandLineText, EveryOptionStandsEverywhere) {
     EXPECT_TRUE(has(program_help(), std::string(spec.name)) && has(manual, std::string(spec.name)));
     EXPECT_FALSE(spec.examples.empty());
     for (std::string_view example : spec.examples) EXPECT_TRUE(has(help, std::string(example))) << example;
-    bool configured = spec.command != Command::doctor && spec.command != Command::completion && spec.command != Command::man;
+    bool configured = spec.command != Command::doctor && spec.command != Command::completion &&
+                      spec.command != Command::man;
     std::string listing = configured ? config_listing(any_line(spec.command)) : "";
     for (const OptionSpec* option : options_of(spec.command)) {
       std::string name(option->name);
       EXPECT_TRUE(has(help, "--" + name)) << spec.name << " " << name;
       EXPECT_TRUE(has(manual, "\\fB\\-\\-" + dashes_escaped(name) + "\\fR")) << name;
       EXPECT_FALSE(option->help.empty() || option->example.empty() || option->group.empty()) << name;
-      EXPECT_TRUE(has(option->example, "--" + name) || (option->letter && has(std::string(option->example), std::string("-") + option->letter)))
-          << name;
+      std::string example(option->example), letter = std::string("-") + option->letter;
+      EXPECT_TRUE(has(example, "--" + name) || (option->letter && has(example, letter))) << name;
       for (const char* shell : {"bash", "zsh", "fish"})
-        EXPECT_TRUE(has(completion_script({shell}), (shell == std::string("fish") ? " -l " : "--") + name)) << name;
-      if (configured && !option->flag_only)
-        EXPECT_TRUE(has(listing, "\n" + name + " = ") || has(listing, "\n# " + name + " is not set")) << name;
+        EXPECT_TRUE(has(completion_script({shell}), (shell == std::string("fish") ? " -l " : "--") + name))
+            << name;
+      bool listed = has(listing, "\n" + name + " = ") || has(listing, "\n# " + name + " is not set");
+      EXPECT_EQ(listed, configured && !option->flag_only) << name;
     }
   }
 }
@@ -72,7 +77,8 @@ TEST(CommandLineText, EveryExampleParses) {
         words.push_back(text.substr(start, end - start));
         start = end + 1;
       }
-      bool needs_weights = (on(spec.command) & (on(Command::evaluate) | on(Command::predict))) && option.name != "weights";
+      bool needs_weights =
+          (on(spec.command) & (on(Command::evaluate) | on(Command::predict))) && option.name != "weights";
       if (needs_weights) words.insert(words.end(), {"--weights", "w"});
       if (spec.command == Command::predict) words.insert(words.end(), {"--", "a.jpg"});
       EXPECT_NO_THROW({

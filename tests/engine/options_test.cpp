@@ -26,9 +26,18 @@ std::string refusal(const std::string& name, const std::string& value) {
 
 TEST(Options, EverySwitchGoesThroughText) {
   const std::vector<std::pair<std::string, std::string>> values = {
-      {"kernels", "handwritten,conv2d=library,relu=reference"}, {"precision", "bf16"}, {"layout", "nhwc"},
-      {"fusion", "conv2d+relu,linear+relu"}, {"memory", "pool"}, {"recompute", "512"}, {"capture", "on"},
-      {"overlap", "off"}, {"workers", "7"}, {"augment-on", "host"}, {"autotune", "on"}, {"deterministic", "off"}};
+      {"kernels", "handwritten,conv2d=library,relu=reference"},
+      {"precision", "bf16"},
+      {"layout", "nhwc"},
+      {"fusion", "conv2d+relu,linear+relu"},
+      {"memory", "pool"},
+      {"recompute", "512"},
+      {"capture", "on"},
+      {"overlap", "off"},
+      {"workers", "7"},
+      {"augment-on", "host"},
+      {"autotune", "on"},
+      {"deterministic", "off"}};
   ASSERT_EQ(values.size(), switch_names().size());
   Options options;
   for (const auto& [name, value] : values) {
@@ -43,11 +52,25 @@ TEST(Options, EverySwitchGoesThroughText) {
 TEST(Options, RefusesWithSuggestion) {
   EXPECT_NE(refusal("kernels", "conv2d=handwriten").find("did you mean 'handwritten'"), std::string::npos);
   EXPECT_NE(refusal("precision", "fp61").find("did you mean 'fp16'"), std::string::npos);
-  for (auto [name, value] : std::vector<std::pair<std::string, std::string>>{
-           {"kernels", ""}, {"kernels", "conv2d="}, {"kernels", "=library"}, {"kernels", "library,library"},
-           {"kernels", "relu=library,relu=library"}, {"kernels", "library,"}, {"recompute", "0"}, {"recompute", "-1"},
-           {"recompute", "5x"}, {"recompute", "99999999999"}, {"workers", "-1"}, {"workers", "257"}, {"workers", "1.5"},
-           {"capture", "maybe"}, {"fusion", "on,conv2d+relu"}, {"fusion", "a,,b"}, {"layout", "NCHW"}, {"memory", ""}})
+  for (auto [name, value] :
+       std::vector<std::pair<std::string, std::string>>{{"kernels", ""},
+                                                        {"kernels", "conv2d="},
+                                                        {"kernels", "=library"},
+                                                        {"kernels", "library,library"},
+                                                        {"kernels", "relu=library,relu=library"},
+                                                        {"kernels", "library,"},
+                                                        {"recompute", "0"},
+                                                        {"recompute", "-1"},
+                                                        {"recompute", "5x"},
+                                                        {"recompute", "99999999999"},
+                                                        {"workers", "-1"},
+                                                        {"workers", "257"},
+                                                        {"workers", "1.5"},
+                                                        {"capture", "maybe"},
+                                                        {"fusion", "on,conv2d+relu"},
+                                                        {"fusion", "a,,b"},
+                                                        {"layout", "NCHW"},
+                                                        {"memory", ""}})
     EXPECT_FALSE(refusal(name, value).empty()) << name << "=" << value;
 }
 
@@ -66,10 +89,12 @@ TEST(Options, UnknownOperationIsNamed) {
 // Whatever the build can do now: a difference has a reason, effective values are stable, --strict refuses.
 TEST(Options, RequestedAgainstEffective) {
   for (const Limit& limit : build_limits()) {
-    EXPECT_NE(std::find(limit.works.begin(), limit.works.end(), limit.fallback), limit.works.end()) << limit.name;
+    EXPECT_NE(std::find(limit.works.begin(), limit.works.end(), limit.fallback), limit.works.end())
+        << limit.name;
     const std::set<std::string> works(limit.works.begin(), limit.works.end());
-    for (const char* value : {"on", "off", "auto", "fp32", "tf32", "bf16", "fp16", "nchw", "nhwc", "native", "naive",
-                              "pool", "plan", "device", "host", "library", "handwritten", "reference"}) {
+    for (const char* value :
+         {"on", "off", "auto", "fp32", "tf32", "bf16", "fp16", "nchw", "nhwc", "native", "naive", "pool",
+          "plan", "device", "host", "library", "handwritten", "reference"}) {
       Options options;
       try {
         set_switch(options, limit.name, value);
@@ -77,7 +102,8 @@ TEST(Options, RequestedAgainstEffective) {
         continue;  // another switch's value
       }
       auto rows = effective_switches(options);
-      auto row = std::find_if(rows.begin(), rows.end(), [&](const Switch& s) { return s.name == limit.name; });
+      auto row =
+          std::find_if(rows.begin(), rows.end(), [&](const Switch& s) { return s.name == limit.name; });
       ASSERT_NE(row, rows.end()) << limit.name;
       EXPECT_EQ(row->requested, value);
       EXPECT_EQ(row->effective, works.count(value) ? std::string(value) : limit.fallback);
@@ -91,7 +117,8 @@ TEST(Options, RequestedAgainstEffective) {
         ADD_FAILURE() << "--strict accepted " << limit.name << "=" << value;
       } catch (const Error& error) {
         EXPECT_EQ(error.code(), ExitCode::usage);
-        EXPECT_NE(std::string(error.what()).find(limit.name + "=" + value), std::string::npos) << error.what();
+        EXPECT_NE(std::string(error.what()).find(limit.name + "=" + value), std::string::npos)
+            << error.what();
       }
     }
   }
@@ -108,10 +135,20 @@ TEST(Options, DefaultsTakeEffect) {
 
 TEST(Options, HashKnowsEverySwitch) {
   std::set<uint64_t> hashes = {hash(Options())};
-  for (auto [name, value] : std::vector<std::pair<std::string, std::string>>{
-           {"kernels", "reference"}, {"kernels", "library,relu=reference"}, {"precision", "fp16"}, {"layout", "nhwc"},
-           {"fusion", "on"}, {"memory", "naive"}, {"recompute", "auto"}, {"capture", "on"}, {"overlap", "off"},
-           {"workers", "2"}, {"augment-on", "host"}, {"autotune", "on"}, {"deterministic", "off"}}) {
+  for (auto [name, value] :
+       std::vector<std::pair<std::string, std::string>>{{"kernels", "reference"},
+                                                        {"kernels", "library,relu=reference"},
+                                                        {"precision", "fp16"},
+                                                        {"layout", "nhwc"},
+                                                        {"fusion", "on"},
+                                                        {"memory", "naive"},
+                                                        {"recompute", "auto"},
+                                                        {"capture", "on"},
+                                                        {"overlap", "off"},
+                                                        {"workers", "2"},
+                                                        {"augment-on", "host"},
+                                                        {"autotune", "on"},
+                                                        {"deterministic", "off"}}) {
     Options options;
     set_switch(options, name, value);
     EXPECT_TRUE(hashes.insert(hash(options)).second) << name;
