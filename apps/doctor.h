@@ -8,10 +8,10 @@
 namespace lathe {
 
 struct Finding {
-  std::string group;   // machine, build, libraries, gpu
+  std::string group;  // machine, build, libraries, gpu
   std::string name;
-  std::string value;   // "" where it could not be found out
-  std::string problem; // what is wrong and the one command that mends it; "" is fine
+  std::string value;    // "" where it could not be found out
+  std::string problem;  // what is wrong and the one command that mends it; "" is fine
   bool blocks_training = false;
 };
 

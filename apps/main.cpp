@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <csignal>
 #include <cstdio>
 #include <new>
 
 #include "apps/command_line/help.h"
 #include "apps/commands.h"
+#include "apps/run/console.h"
 #include "engine/graph/operation.h"
 #include "engine/runtime/error.h"
 
@@ -84,7 +84,7 @@ int flushed(int code) {
 
 int main(int argc, char** argv) {
   using namespace lathe;
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe must not cost a checkpoint
+  prepare_streams();  // a closed pipe must not cost a checkpoint
   try {
     return flushed(run({argv + std::min(argc, 1), argv + argc}));
   } catch (const Error& error) {

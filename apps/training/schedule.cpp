@@ -31,7 +31,8 @@ double learning_rate(const Schedule& schedule, const SchedulePosition& position)
     throw Error(ExitCode::usage, "learning-rate schedule: the run has no updates; give it at least one");
   if (!usable(schedule.peak) || !usable(schedule.warmup_epochs) || !usable(schedule.gamma) ||
       schedule.step_epochs < 1)
-    throw Error(ExitCode::usage, "learning-rate schedule: rate, warm-up, gamma and step must be numbers from 0 up");
+    throw Error(ExitCode::usage,
+                "learning-rate schedule: rate, warm-up, gamma and step must be numbers from 0 up");
 
   int64_t update = std::min(position.update, position.total_updates - 1);
   auto done = static_cast<double>(update), total = static_cast<double>(position.total_updates);
