@@ -120,8 +120,8 @@ __global__ void apply_kernel(const float* x, const float* factor, const float* b
                              int64_t rows, int64_t columns, int64_t spatial, int64_t channel_blocks LATHE_FLAT) {
   int64_t column = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   int64_t row = (int64_t(blockIdx.z) * gridDim.y + blockIdx.y) * blockDim.y + threadIdx.y;
-  if (row >= rows) return;
   int64_t first = kPlanar ? row % channel_blocks : row / spatial % channel_blocks * columns;
+  if (row >= rows) return;
   if (column < columns) {
     int64_t c = kPlanar ? first : first + column;
     y[row * columns + column] = (x[row * columns + column] - mean[c]) * factor[c] + beta[c];
@@ -136,8 +136,8 @@ __global__ void gradient_apply_kernel(const float* __restrict__ x, const float* 
                                       int64_t channel_blocks LATHE_FLAT) {
   int64_t column = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   int64_t row = (int64_t(blockIdx.z) * gridDim.y + blockIdx.y) * blockDim.y + threadIdx.y;
-  if (row >= rows) return;
   int64_t first = kPlanar ? row % channel_blocks : row / spatial % channel_blocks * columns;
+  if (row >= rows) return;
   if (column < columns) {
     int64_t c = kPlanar ? first : first + column, i = row * columns + column;
     dx[i] = a[c] * dy[i] + b[c] * (x[i] - mean[c]) + shift[c];

@@ -50,21 +50,26 @@ __global__ void bias_kernel(const float* x, const float* b, float* y, int64_t ro
                             int64_t channel_blocks LATHE_FLAT) {
   int64_t column = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   int64_t row = (int64_t(blockIdx.z) * gridDim.y + blockIdx.y) * blockDim.y + threadIdx.y;
-  if (row >= rows) return;
   int64_t first = kPlanar ? row % channel_blocks : row / spatial % channel_blocks * columns;
+  if (row >= rows) return;
   if (column < columns) y[row * columns + column] = x[row * columns + column] + b[kPlanar ? first : first + column];
 }
 
+// A thread makes one Philox counter's four words and serves the four positions that share it.
 __global__ void dropout_kernel(const float* x, const int64_t* seed, const int64_t* step, float* y, Activation shape,
                                float p, float factor, int64_t layer LATHE_FLAT) {
-  int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i >= shape.elements()) return;
-  int64_t lane = i % shape.block, s = i / shape.block % shape.spatial;
-  int64_t plane = i / shape.block / shape.spatial;
-  int64_t linear = (plane * shape.block + lane) * shape.spatial + s;
+  int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x, n = shape.elements();
+  if (4 * i >= n) return;
   uint64_t stream = random_stream(RandomUse::dropout, static_cast<uint64_t>(layer), static_cast<uint64_t>(step[0]));
-  Philox4 words = philox(static_cast<uint64_t>(seed[0]), stream, static_cast<uint64_t>(linear / 4));
-  y[i] = uniform(words[static_cast<int>(linear % 4)]) >= p ? x[i] * factor : 0.0f;
+  Philox4 words = philox(static_cast<uint64_t>(seed[0]), stream, static_cast<uint64_t>(i));
+  for (int word = 0; word < 4 && 4 * i + word < n; ++word) {
+    int64_t at = 4 * i + word;   // in N,C,H,W order …
+    if (shape.block > 1) {       // … and where that lies
+      int64_t plane = at / shape.spatial, lane = plane % shape.block;
+      at = ((plane - lane) * shape.spatial) + at % shape.spatial * shape.block + lane;
+    }
+    y[at] = uniform(words[word]) >= p ? x[at] * factor : 0.0f;
+  }
 }
 
 }  // namespace
@@ -108,9 +113,9 @@ void bias(const float* x, const float* b, float* y, const Activation& shape, cud
 
 void dropout(const float* x, const int64_t* seed, const int64_t* step, float* y, const Activation& shape, double p,
              int64_t layer, cudaStream_t stream) {
-  int64_t n = shape.elements();
-  if (n == 0) return;
-  launch_flat<dropout_kernel>(blocks_for(n, kThreads), kThreads, stream, x, seed, step, y, shape,
+  int64_t counters = (shape.elements() + 3) / 4;
+  if (counters == 0) return;
+  launch_flat<dropout_kernel>(blocks_for(counters, kThreads), kThreads, stream, x, seed, step, y, shape,
                               static_cast<float>(p), static_cast<float>(1 / (1 - p)), layer);
 }
 

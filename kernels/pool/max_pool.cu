@@ -53,9 +53,9 @@ __global__ void max_pool_2x2_kernel(const float* __restrict__ x, float* __restri
                                     Pool pool, int64_t rows, int64_t columns LATHE_FLAT) {
   int64_t column = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   int64_t row = (int64_t(blockIdx.z) * gridDim.y + blockIdx.y) * blockDim.y + threadIdx.y;
-  if (row >= rows) return;
-  int64_t line = kPlanar ? row : row / pool.width.out;
+  int64_t line = kPlanar ? row : row / pool.width.out;   // before the check, so that a CPU's loop hoists the division
   int64_t plane = line / pool.height.out, i = line % pool.height.out;
+  if (row >= rows) return;
   int64_t left = kPlanar ? 0 : row % pool.width.out * 2 * columns;
   int64_t pitch = pool.width.in * (kPlanar ? 1 : columns);
   const float* above = x + (plane * pool.height.in + 2 * i) * pitch + left;
@@ -111,9 +111,9 @@ __global__ void max_pool_gradient_2x2_kernel(const uint8_t* __restrict__ index, 
                                              int64_t columns LATHE_FLAT) {
   int64_t column = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   int64_t row = (int64_t(blockIdx.z) * gridDim.y + blockIdx.y) * blockDim.y + threadIdx.y;
-  if (row >= rows) return;
   int64_t line = kPlanar ? row : row / pool.width.out;
   int64_t left = kPlanar ? 0 : row % pool.width.out * 2 * columns;
+  if (row >= rows) return;
   int64_t pitch = pool.width.in * (kPlanar ? 1 : columns);
   float* above = dx + 2 * line * pitch + left;
   float* below = above + pitch;

@@ -1,5 +1,7 @@
 // Batch normalisation by oneDNN. Its statistics are the batch's mean and biased variance; the running statistics
 // are moved here, in the same step.
+#include <unordered_map>
+
 #include "layers/onednn.h"
 #include "layers/step.h"
 
@@ -63,20 +65,38 @@ const RegisterImplementation training("batch_norm", {"library", supports, [](con
   return prepared;
 }});
 
+// The primitive asks for a shift too, though no gradient depends on it: as_step's operands are the node's, so this
+// one is bound here, with gamma in the shift's place.
 const RegisterImplementation backward("batch_norm_gradient", {"library", supports, [](const Call& call, const Options&) {
-  return onednn::guarded(call, [&] {
+  return onednn::guarded(call, [&]() -> Prepared {
+    auto tensor = onednn::descriptor(call.inputs[0]), channel = onednn::descriptor(call.inputs[2]);
     auto forward = forward_plan(call, dnnl::prop_kind::forward_training, kScaleShift);
-    auto tensor = onednn::descriptor(call.inputs[0]);
     dnnl::batch_normalization_backward::desc description(
         dnnl::prop_kind::backward, tensor, tensor, static_cast<float>(call.attributes.real("epsilon")), kScaleShift);
     dnnl::batch_normalization_backward::primitive_desc plan(description, onednn::user_scratchpad(), onednn::engine(),
                                                             forward);
-    return onednn::as_step(
-        dnnl::batch_normalization_backward(plan), plan.scratchpad_desc(),
-        {data(DNNL_ARG_SRC, call), data(DNNL_ARG_DIFF_DST, call), channels(DNNL_ARG_SCALE, call),
-         channels(DNNL_ARG_MEAN, call), channels(DNNL_ARG_VARIANCE, call)},
-        {data(DNNL_ARG_DIFF_SRC, call), channels(DNNL_ARG_DIFF_SCALE, call), channels(DNNL_ARG_DIFF_SHIFT, call)},
-        plan.impl_info_str());
+    auto bind = [plan, tensor, channel, primitive = dnnl::batch_normalization_backward(plan)](const Bindings& b) {
+      auto in = [&](int i, const dnnl::memory::desc& descriptor) {
+        return dnnl::memory(descriptor, onednn::engine(), const_cast<void*>(b.inputs.at(i)));   // only read
+      };
+      auto out = [&](int i, const dnnl::memory::desc& descriptor) {
+        return dnnl::memory(descriptor, onednn::engine(), b.outputs.at(i));
+      };
+      std::unordered_map<int, dnnl::memory> arguments = {
+          {DNNL_ARG_SRC, in(0, tensor)},         {DNNL_ARG_DIFF_DST, in(1, tensor)},
+          {DNNL_ARG_SCALE, in(2, channel)},      {DNNL_ARG_SHIFT, in(2, channel)},
+          {DNNL_ARG_MEAN, in(3, channel)},       {DNNL_ARG_VARIANCE, in(4, channel)},
+          {DNNL_ARG_DIFF_SRC, out(0, tensor)},   {DNNL_ARG_DIFF_SCALE, out(1, channel)},
+          {DNNL_ARG_DIFF_SHIFT, out(2, channel)}};
+      if (plan.scratchpad_desc().get_size() > 0) {
+        arguments[DNNL_ARG_SCRATCHPAD] = dnnl::memory(plan.scratchpad_desc(), onednn::engine(), b.workspace);
+      }
+      return host_step([primitive, arguments, stream = dnnl::stream(onednn::engine())]() mutable {
+        primitive.execute(stream, arguments);
+        stream.wait();
+      });
+    };
+    return {bind, static_cast<int64_t>(plan.scratchpad_desc().get_size()), plan.impl_info_str()};
   });
 }});
 
