@@ -1,10 +1,11 @@
 // Augmentation. y[N,3,H,W] f32 from images[N,H0,W0,3] u8; see augment.h for what happens to a value.
 //
-// Idea.   Every geometric change is folded into one affine map, so a pixel is resampled once and the picture is
-//         read and written once. A first small kernel works out each sample's order (map, factors, cutout), so that
-//         the pixels' kernel draws no random number.
-// Bytes.  12 read (four neighbours, mostly from cache) and 12 written for each output pixel; about 60 operations.
-// Bound.  Writing y on a GPU; on a CPU the scattered byte loads.
+// Idea.   Every geometric change is folded into one affine map, so a pixel is resampled once and the picture
+// is
+//         read and written once. A first small kernel works out each sample's order (map, factors, cutout),
+//         so that the pixels' kernel draws no random number.
+// Bytes.  12 read (four neighbours, mostly from cache) and 12 written for each output pixel; about 60
+// operations. Bound.  Writing y on a GPU; on a CPU the scattered byte loads.
 #include <algorithm>
 
 #include "hostcuda/portable/launch.h"
@@ -57,21 +58,30 @@ __device__ inline Colour sample(const uint8_t* picture, int height, int width, f
 }
 
 // One thread a sample. samples: [n]   orders: [n]
-__global__ void make_orders(const int64_t* samples, const int64_t* seed, const int64_t* epoch, Augmentation augmentation,
-                            PictureSizes sizes, int64_t n, SampleOrder* orders LATHE_FLAT) {
+__global__ void make_orders(const int64_t* samples, const int64_t* seed, const int64_t* epoch,
+                            Augmentation augmentation, PictureSizes sizes, int64_t n,
+                            SampleOrder* orders LATHE_FLAT) {
   int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= n) return;
   AugmentationDraw draw = draw_augmentation(augmentation, sizes, static_cast<uint64_t>(*seed),
                                             static_cast<uint64_t>(*epoch), static_cast<uint64_t>(samples[i]));
   auto left = static_cast<int>(draw.cutout_x), top = static_cast<int>(draw.cutout_y);
   auto side = static_cast<int>(augmentation.cutout);
-  orders[i] = {affine_map(draw, sizes), static_cast<float>(draw.brightness), static_cast<float>(draw.contrast),
-               static_cast<float>(draw.saturation), 0, left, top, left + side, top + side};
+  orders[i] = {affine_map(draw, sizes),
+               static_cast<float>(draw.brightness),
+               static_cast<float>(draw.contrast),
+               static_cast<float>(draw.saturation),
+               0,
+               left,
+               top,
+               left + side,
+               top + side};
 }
 
-// One thread a row of a source picture: the sum of its gray. images: [n, height, width, 3]   sums: [n, height]
-__global__ void sum_gray(const uint8_t* images, const SampleOrder* orders, int64_t rows, int64_t height, int64_t width,
-                         float* sums LATHE_FLAT) {
+// One thread a row of a source picture: the sum of its gray. images: [n, height, width, 3]   sums: [n,
+// height]
+__global__ void sum_gray(const uint8_t* images, const SampleOrder* orders, int64_t rows, int64_t height,
+                         int64_t width, float* sums LATHE_FLAT) {
   int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= rows) return;
   float factor = orders[i / height].brightness;
@@ -81,7 +91,8 @@ __global__ void sum_gray(const uint8_t* images, const SampleOrder* orders, int64
 }
 
 // One thread a sample. sums: [n, height]   orders: [n]
-__global__ void mean_gray(const float* sums, int64_t n, int64_t height, int64_t width, SampleOrder* orders LATHE_FLAT) {
+__global__ void mean_gray(const float* sums, int64_t n, int64_t height, int64_t width,
+                          SampleOrder* orders LATHE_FLAT) {
   int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= n) return;
   double sum = 0;
@@ -93,7 +104,7 @@ __global__ void mean_gray(const float* sums, int64_t n, int64_t height, int64_t 
 __global__ void make_pixels(const uint8_t* images,      // [n, source_height, source_width, 3]
                             const SampleOrder* orders,  // [n]
                             ColourScale colour, PictureSizes sizes, int64_t blocks,
-                            float* y                    // [n, 3, height, width]
+                            float* y  // [n, 3, height, width]
                                 LATHE_FLAT) {
   int64_t picture = blockIdx.x / blocks;
   int64_t pixel = (blockIdx.x % blocks) * blockDim.x + threadIdx.x;
@@ -103,7 +114,8 @@ __global__ void make_pixels(const uint8_t* images,      // [n, source_height, so
   int row = static_cast<int>(pixel) / static_cast<int>(sizes.width);
   int column = static_cast<int>(pixel) - row * static_cast<int>(sizes.width);
   float* out = y + picture * 3 * pixels + pixel;
-  if (row >= order.cutout_top && row < order.cutout_bottom && column >= order.cutout_left && column < order.cutout_right) {
+  if (row >= order.cutout_top && row < order.cutout_bottom && column >= order.cutout_left &&
+      column < order.cutout_right) {
     out[0] = out[pixels] = out[2 * pixels] = 0;
     return;
   }
@@ -123,25 +135,28 @@ __global__ void make_pixels(const uint8_t* images,      // [n, source_height, so
 }  // namespace
 
 int64_t augment_workspace_bytes(const PictureSizes& sizes, int64_t n) {
-  return n * static_cast<int64_t>(sizeof(SampleOrder)) + n * sizes.source_height * static_cast<int64_t>(sizeof(float));
+  return n * static_cast<int64_t>(sizeof(SampleOrder)) +
+         n * sizes.source_height * static_cast<int64_t>(sizeof(float));
 }
 
 void augment(const uint8_t* images, const int64_t* samples, const int64_t* seed, const int64_t* epoch,
-             const Augmentation& augmentation, const ColourScale& colour, const PictureSizes& sizes, int64_t n,
-             void* workspace, float* y, cudaStream_t stream) {
+             const Augmentation& augmentation, const ColourScale& colour, const PictureSizes& sizes,
+             int64_t n, void* workspace, float* y, cudaStream_t stream) {
   constexpr int kThreads = 256;
   auto* orders = static_cast<SampleOrder*>(workspace);
-  launch_flat<make_orders>(blocks_for(n, kThreads), kThreads, stream, samples, seed, epoch, augmentation, sizes, n, orders);
+  launch_flat<make_orders>(blocks_for(n, kThreads), kThreads, stream, samples, seed, epoch, augmentation,
+                           sizes, n, orders);
   if (augmentation.contrast > 0) {
     auto* sums = reinterpret_cast<float*>(orders + n);
     int64_t rows = n * sizes.source_height;
-    launch_flat<sum_gray>(blocks_for(rows, kThreads), kThreads, stream, images, orders, rows, sizes.source_height,
-                          sizes.source_width, sums);
-    launch_flat<mean_gray>(blocks_for(n, kThreads), kThreads, stream, sums, n, sizes.source_height, sizes.source_width,
-                           orders);
+    launch_flat<sum_gray>(blocks_for(rows, kThreads), kThreads, stream, images, orders, rows,
+                          sizes.source_height, sizes.source_width, sums);
+    launch_flat<mean_gray>(blocks_for(n, kThreads), kThreads, stream, sums, n, sizes.source_height,
+                           sizes.source_width, orders);
   }
   int64_t blocks = blocks_for(sizes.height * sizes.width, kThreads);
-  launch_flat<make_pixels>(static_cast<unsigned int>(n * blocks), kThreads, stream, images, orders, colour, sizes, blocks, y);
+  launch_flat<make_pixels>(static_cast<unsigned int>(n * blocks), kThreads, stream, images, orders, colour,
+                           sizes, blocks, y);
 }
 
 }  // namespace lathe::kernels

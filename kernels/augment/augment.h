@@ -21,14 +21,15 @@ int64_t augment_workspace_bytes(const PictureSizes& sizes, int64_t n);
 // images: [n, source_height, source_width, 3] RGB   samples: [n]   seed, epoch: one number each
 // y: [n, 3, height, width]. Each value is in turn:
 //   resampled   bilinear; the source's edge pixels reach to its border, beyond it is black
-//   coloured    c·brightness, then c + (1 − contrast)·(mean − c), then c + (1 − saturation)·(gray − c), clamped to
-//               [0, 255] after each; gray = 0.299 R + 0.587 G + 0.114 B of the pixel, mean = that of the whole
-//               source picture after brightness
+//   coloured    c·brightness, then c + (1 − contrast)·(mean − c), then c + (1 − saturation)·(gray − c),
+//   clamped to
+//               [0, 255] after each; gray = 0.299 R + 0.587 G + 0.114 B of the pixel, mean = that of the
+//               whole source picture after brightness
 //   blanked     inside the cutout: 0
 //   normalised  outside the cutout
 // Factors of 1 and whole-pixel moves change no bit.
 void augment(const uint8_t* images, const int64_t* samples, const int64_t* seed, const int64_t* epoch,
-             const Augmentation& augmentation, const ColourScale& colour, const PictureSizes& sizes, int64_t n,
-             void* workspace, float* y, cudaStream_t stream);
+             const Augmentation& augmentation, const ColourScale& colour, const PictureSizes& sizes,
+             int64_t n, void* workspace, float* y, cudaStream_t stream);
 
 }  // namespace lathe::kernels

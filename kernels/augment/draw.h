@@ -1,5 +1,6 @@
-// What augmentation does to one sample: the parameters as drawn, and the affine map that they make. A function of
-// (seed, epoch, sample index) alone, the same on the device and on the host, so that a log or a preview can tell it.
+// What augmentation does to one sample: the parameters as drawn, and the affine map that they make. A
+// function of (seed, epoch, sample index) alone, the same on the device and on the host, so that a log or a
+// preview can tell it.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -45,8 +46,22 @@ struct AugmentationDraw {
 // The random word of each parameter, its own whether others are used or not: turning one option on leaves the
 // others' values as they were. Never renumber: a seed's pictures would change.
 enum class AugmentationSlot : uint32_t {
-  crop_x = 0, crop_y = 1, flip = 2, rotation = 3, zoom = 4, shift_x = 5, shift_y = 6, brightness = 7,
-  contrast = 8, saturation = 9, cutout_x = 10, cutout_y = 11, box_area = 12, box_aspect = 13, box_x = 14, box_y = 15,
+  crop_x = 0,
+  crop_y = 1,
+  flip = 2,
+  rotation = 3,
+  zoom = 4,
+  shift_x = 5,
+  shift_y = 6,
+  brightness = 7,
+  contrast = 8,
+  saturation = 9,
+  cutout_x = 10,
+  cutout_y = 11,
+  box_area = 12,
+  box_aspect = 13,
+  box_x = 14,
+  box_y = 15,
 };
 
 // The random words of one sample in one epoch.
@@ -54,7 +69,8 @@ struct AugmentationWords {
   uint64_t seed, epoch, sample;
   __host__ __device__ uint32_t word(AugmentationSlot slot) const {
     auto index = static_cast<uint32_t>(slot);
-    return philox(seed, random_stream(RandomUse::augment, index / 4, epoch), sample)[static_cast<int>(index % 4)];
+    return philox(seed, random_stream(RandomUse::augment, index / 4, epoch),
+                  sample)[static_cast<int>(index % 4)];
   }
   // Uniform in [low, high); exactly `low` where the two are equal.
   __host__ __device__ double between(AugmentationSlot slot, double low, double high) const {
@@ -70,8 +86,8 @@ __host__ __device__ inline double clamp_to(double value, double low, double high
 }
 
 // The resized crop. An aspect that does not fit into the source is never drawn, so no draw is repeated.
-__host__ __device__ inline void draw_box(const Augmentation& a, const PictureSizes& sizes, const AugmentationWords& words,
-                                         AugmentationDraw& draw) {
+__host__ __device__ inline void draw_box(const Augmentation& a, const PictureSizes& sizes,
+                                         const AugmentationWords& words, AugmentationDraw& draw) {
   using Slot = AugmentationSlot;
   draw.box_x = draw.box_y = 0;
   draw.box_width = draw.box_height = 1;
@@ -88,8 +104,9 @@ __host__ __device__ inline void draw_box(const Augmentation& a, const PictureSiz
 }
 
 // Steps are counted from 0 and kept to 40 bits (random_stream).
-__host__ __device__ inline AugmentationDraw draw_augmentation(const Augmentation& a, const PictureSizes& sizes,
-                                                              uint64_t seed, uint64_t epoch, uint64_t sample) {
+__host__ __device__ inline AugmentationDraw draw_augmentation(const Augmentation& a,
+                                                              const PictureSizes& sizes, uint64_t seed,
+                                                              uint64_t epoch, uint64_t sample) {
   using Slot = AugmentationSlot;
   const AugmentationWords words{seed, epoch, sample};
   auto margin = static_cast<int64_t>(a.crop), side = static_cast<int64_t>(a.cutout);
@@ -110,14 +127,14 @@ __host__ __device__ inline AugmentationDraw draw_augmentation(const Augmentation
   return draw;
 }
 
-// Output pixel (x, y) shows the source at column xx·x + xy·y + x0, row yx·x + yy·y + y0, where pixel centres are
-// whole numbers. Exact for whole-pixel moves and flips.
+// Output pixel (x, y) shows the source at column xx·x + xy·y + x0, row yx·x + yy·y + y0, where pixel centres
+// are whole numbers. Exact for whole-pixel moves and flips.
 struct AffineMap {
   float xx, xy, x0, yx, yy, y0;
 };
 
-// The source is cropped (box), stretched to the output's size, moved by the crop, flipped, rotated and zoomed about
-// the centre, and shifted, in this order; the map is the way back.
+// The source is cropped (box), stretched to the output's size, moved by the crop, flipped, rotated and zoomed
+// about the centre, and shifted, in this order; the map is the way back.
 __host__ __device__ inline AffineMap affine_map(const AugmentationDraw& draw, const PictureSizes& sizes) {
   auto width = static_cast<double>(sizes.width), height = static_cast<double>(sizes.height);
   double scale_x = draw.box_width * static_cast<double>(sizes.source_width) / width;
@@ -125,7 +142,8 @@ __host__ __device__ inline AffineMap affine_map(const AugmentationDraw& draw, co
   double radians = draw.rotation * (3.14159265358979323846 / 180);
   double cosine = cos(radians) / draw.zoom, sine = sin(radians) / draw.zoom;
   double mirror = draw.flip ? -1 : 1;
-  double xx = scale_x * mirror * cosine, xy = -scale_x * mirror * sine, yx = scale_y * sine, yy = scale_y * cosine;
+  double xx = scale_x * mirror * cosine, xy = -scale_x * mirror * sine, yx = scale_y * sine,
+         yy = scale_y * cosine;
   // The output's pixel (0, 0) seen from the picture's centre, before the shift.
   double u = 0.5 - width / 2 - draw.shift_x, v = 0.5 - height / 2 - draw.shift_y;
   double x0 = xx * u + xy * v + scale_x * (width / 2 + static_cast<double>(draw.crop_x)) - 0.5 +

@@ -1,9 +1,9 @@
-// The factor that every gradient is multiplied by before the update: loss scaling undone, norm clipped. The norm is
-// over all parameters, so it is summed over many tensors.
+// The factor that every gradient is multiplied by before the update: loss scaling undone, norm clipped. The
+// norm is over all parameters, so it is summed over many tensors.
 //
 // Idea.   A warp walks a chunk of 32 columns × 128 rows, each thread one column: neighbouring threads read
-//         neighbouring elements, no thread waits for another, and the order depends on n alone. Two such levels
-//         leave one thread with n / 16384 sums.
+//         neighbouring elements, no thread waits for another, and the order depends on n alone. Two such
+//         levels leave one thread with n / 16384 sums.
 // Bytes.  4 read an element, two operations in double (a square of a float never overflows there).
 // Bound.  Memory bandwidth.
 #include <cmath>

@@ -12,7 +12,8 @@ struct SgdOptions {
   float momentum = 0, weight_decay = 0;
   bool nesterov = false;
 };
-// PyTorch's SGD with dampening 0, over n elements (all pointers [n] but lr and gradient_scale, one number each):
+// PyTorch's SGD with dampening 0, over n elements (all pointers [n] but lr and gradient_scale, one number
+// each):
 //   g = gradient·gradient_scale + weight_decay·parameter
 //   buffer = momentum·buffer + g;   g = nesterov ? g + momentum·buffer : buffer       (where momentum ≠ 0)
 //   parameter −= lr·g
@@ -24,23 +25,24 @@ struct AdamOptions {
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
   bool decoupled = false;
 };
-constexpr int64_t kAdamWorkspaceBytes = 2 * sizeof(float);
+constexpr int64_t kAdamWorkspaceBytes = 4 * sizeof(float);
 // PyTorch's Adam (AdamW where decoupled), for update number t = update_count[0], the first being 1:
-//   g = gradient·gradient_scale (+ weight_decay·parameter);  decoupled: parameter −= lr·weight_decay·parameter
-//   m = beta1·m + (1 − beta1)·g;   v = beta2·v + (1 − beta2)·g²
-//   parameter −= lr/(1 − beta1^t) · m / (sqrt(v)/sqrt(1 − beta2^t) + epsilon)
-void adam(float* parameter, float* m, float* v, const float* gradient, const float* lr, const int64_t* update_count,
-          const float* gradient_scale, const AdamOptions& options, int64_t n, void* workspace, cudaStream_t stream);
+//   g = gradient·gradient_scale (+ weight_decay·parameter);  decoupled: parameter −=
+//   lr·weight_decay·parameter m = beta1·m + (1 − beta1)·g;   v = beta2·v + (1 − beta2)·g² parameter −= lr/(1
+//   − beta1^t) · m / (sqrt(v)/sqrt(1 − beta2^t) + epsilon)
+void adam(float* parameter, float* m, float* v, const float* gradient, const float* lr,
+          const int64_t* update_count, const float* gradient_scale, const AdamOptions& options, int64_t n,
+          void* workspace, cudaStream_t stream);
 
-// Sums of squares, in double and in an order that depends on n alone. Two levels of kSumChunk numbers each, then
-// one thread: square_sums() for each tensor, all into one array, then gradient_scale().
+// Sums of squares, in double and in an order that depends on n alone. Two levels of kSumChunk numbers each,
+// then one thread: square_sums() for each tensor, all into one array, then gradient_scale().
 constexpr int64_t kSumLanes = 32, kSumRows = 128, kSumChunk = kSumLanes * kSumRows;
 inline int64_t square_sum_count(int64_t n) { return (n + kSumChunk - 1) / kSumChunk * kSumLanes; }
 // sums: [square_sum_count(n)], each of every kSumLanes-th element of a chunk of x: [n].
 void square_sums(const float* x, int64_t n, double* sums, cudaStream_t stream);
-// scale[0] = 1/loss_scale · min(1, max_norm/norm) with norm = sqrt(Σ sums)/loss_scale; max_norm 0 does not clip.
-// (PyTorch divides by norm + 1e-6.) NaN where norm is not finite, or loss_scale no finite number above 0.
-// sums: [n]   scratch: [square_sum_count(n)]
+// scale[0] = 1/loss_scale · min(1, max_norm/norm) with norm = sqrt(Σ sums)/loss_scale; max_norm 0 does not
+// clip. (PyTorch divides by norm + 1e-6.) NaN where norm is not finite, or loss_scale no finite number above
+// 0. sums: [n]   scratch: [square_sum_count(n)]
 void gradient_scale(const double* sums, int64_t n, double* scratch, const float* loss_scale, double max_norm,
                     float* scale, cudaStream_t stream);
 

@@ -9,20 +9,26 @@
 namespace lathe::kernels {
 namespace {
 
+// Where the step is skipped, old values are written back: a branch would keep g++ from vectorising.
 template <bool kMomentum>
-__global__ void sgd_step(float* parameter, float* buffer, const float* gradient,  // [n] each
-                         const float* lr, const float* gradient_scale, SgdOptions options, int64_t n LATHE_FLAT) {
+__global__ void sgd_step(float* parameter, float* buffer,
+                         const float* gradient,  // [n] each
+                         const float* lr, const float* gradient_scale, SgdOptions options,
+                         int64_t n LATHE_FLAT) {
   int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i >= n) return;
-  float scale = *gradient_scale;
-  if (scale != scale) return;
-  float g = gradient[i] * scale + options.weight_decay * parameter[i];
-  if (kMomentum) {
-    float moved = options.momentum * buffer[i] + g;
-    buffer[i] = moved;
-    g = options.nesterov ? g + options.momentum * moved : moved;
+  float rate = *lr, scale = *gradient_scale;
+  bool skip = scale != scale;
+  if (i < n) {
+    float p = parameter[i];
+    float g = gradient[i] * scale + options.weight_decay * p;
+    if (kMomentum) {
+      float before = buffer[i];
+      float moved = options.momentum * before + g;
+      buffer[i] = skip ? before : moved;
+      g = options.nesterov ? g + options.momentum * moved : moved;
+    }
+    parameter[i] = skip ? p : p - rate * g;
   }
-  parameter[i] -= *lr * g;
 }
 
 }  // namespace

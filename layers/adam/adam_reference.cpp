@@ -29,14 +29,16 @@ void step(const Factors& f, const Bindings& b, int64_t n) {
   }
 }
 
-const RegisterImplementation reference(
-    "adam", {"reference", only_f32, [](const Call& call, const Options&) {
-               const Attributes& a = call.attributes;
-               Factors factors{a.real("beta1"), a.real("beta2"), a.real("epsilon"), a.real("weight_decay"),
-                               a.integer("decoupled") != 0};
-               int64_t n = call.inputs[0].shape.elements();
-               return Prepared{[=](const Bindings& b) { return host_step([=] { step(factors, b, n); }); }};
-             }});
+const RegisterImplementation reference("adam", {"reference", only_f32, [](const Call& call, const Options&) {
+                                                  const Attributes& a = call.attributes;
+                                                  Factors factors{a.real("beta1"), a.real("beta2"),
+                                                                  a.real("epsilon"), a.real("weight_decay"),
+                                                                  a.integer("decoupled") != 0};
+                                                  int64_t n = call.inputs[0].shape.elements();
+                                                  return Prepared{[=](const Bindings& b) {
+                                                    return host_step([=] { step(factors, b, n); });
+                                                  }};
+                                                }});
 
 }  // namespace
 }  // namespace lathe

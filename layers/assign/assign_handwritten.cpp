@@ -9,14 +9,15 @@ namespace {
 std::string anything(const Call&) { return ""; }
 
 const RegisterImplementation assign(
-    "assign", {"handwritten", anything, [](const Call& call, const Options&) {
-                 return Prepared{[bytes = call.inputs[0].bytes()](const Bindings& b) -> Enqueue {
-                   return [=](cudaStream_t stream) {
-                     check_cuda(cudaMemcpyAsync(b.out<void>(0), b.in<void>(1), bytes, cudaMemcpyDeviceToDevice, stream),
-                                "cudaMemcpyAsync");
-                   };
-                 }};
-               }});
+    "assign",
+    {"handwritten", anything, [](const Call& call, const Options&) {
+       return Prepared{[bytes = call.inputs[0].bytes()](const Bindings& b) -> Enqueue {
+         return [=](cudaStream_t stream) {
+           check_cuda(cudaMemcpyAsync(b.out<void>(0), b.in<void>(1), bytes, cudaMemcpyDeviceToDevice, stream),
+                      "cudaMemcpyAsync");
+         };
+       }};
+     }});
 
 const RegisterImplementation accumulate(
     "accumulate", {"handwritten", only_f32, [](const Call& call, const Options&) {

@@ -83,8 +83,8 @@ void parse_item(const std::string& text, AugmentOptions& options) {
   }
   std::vector<std::string> known = augment_names();
   if (text.find('=') == std::string::npos) known.insert(known.end(), kLevels.begin(), kLevels.end());
-  refuse(fmt::format("--augment: '{}' is none of {}, and no list of NAME=VALUE with {}{}", name, fmt::join(kLevels, ", "),
-                     fmt::join(augment_names(), ", "), did_you_mean(name, known)));
+  refuse(fmt::format("--augment: '{}' is none of {}, and no list of NAME=VALUE with {}{}", name,
+                     fmt::join(kLevels, ", "), fmt::join(augment_names(), ", "), did_you_mean(name, known)));
 }
 
 std::array<double, 3> parse_three(const std::string& list, const std::string& whole, bool deviations) {
@@ -92,8 +92,10 @@ std::array<double, 3> parse_three(const std::string& list, const std::string& wh
   std::vector<std::string> parts = split(list, ',');
   for (size_t i = 0; i < 3 && parts.size() == 3; ++i) {
     auto number = parse_number(parts[i]);
-    if (!number || !std::isfinite(static_cast<float>(*number)) || (deviations && static_cast<float>(*number) <= 0))
-      refuse(fmt::format("--normalize {}: '{}' is not a {}number", whole, parts[i], deviations ? "positive " : ""));
+    if (!number || !std::isfinite(static_cast<float>(*number)) ||
+        (deviations && static_cast<float>(*number) <= 0))
+      refuse(fmt::format("--normalize {}: '{}' is not a {}number", whole, parts[i],
+                         deviations ? "positive " : ""));
     numbers[i] = *number;
   }
   if (parts.size() != 3) refuse(fmt::format("--normalize {}: '{}' is not three numbers", whole, list));
@@ -120,7 +122,8 @@ AugmentOptions parse_augment(const std::string& text, int64_t image_size) {
       if (!seen.insert(name).second) refuse("--augment: " + name + " is given twice; give it once");
     }
   }
-  if (std::string reason = unfit(options, image_size, image_size); !reason.empty()) refuse("--augment: " + reason);
+  if (std::string reason = unfit(options, image_size, image_size); !reason.empty())
+    refuse("--augment: " + reason);
   return options;
 }
 
@@ -137,32 +140,35 @@ Normalization parse_normalize(const std::string& text) {
   if (text == "imagenet") return {{0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}};
   std::vector<std::string> halves = split(text, '/');
   if (halves.size() != 2)
-    refuse(fmt::format("--normalize: '{}' is none of {}, and not M,M,M/S,S,S{}", text, fmt::join(kNormalizations, ", "),
-                       did_you_mean(text, kNormalizations)));
+    refuse(fmt::format("--normalize: '{}' is none of {}, and not M,M,M/S,S,S{}", text,
+                       fmt::join(kNormalizations, ", "), did_you_mean(text, kNormalizations)));
   return {parse_three(halves[0], text, false), parse_three(halves[1], text, true)};
 }
 
 std::string unfit(const AugmentOptions& options, int64_t height, int64_t width) {
   for (const Item& item : kItems) {
     double value = options.*item.value;
-    if (value != 0 && !(value >= item.least && value <= item.most && (!item.whole || value == std::floor(value))))
-      return fmt::format("{}={} is not a {}number from {} to {}", item.name, value, item.whole ? "whole " : "",
-                         item.least, item.most);
+    if (value != 0 &&
+        !(value >= item.least && value <= item.most && (!item.whole || value == std::floor(value))))
+      return fmt::format("{}={} is not a {}number from {} to {}", item.name, value,
+                         item.whole ? "whole " : "", item.least, item.most);
   }
   auto side = static_cast<double>(std::min(height, width));
   if (options.crop >= side && options.crop > 0)
-    return fmt::format("crop={} does not leave anything of a {}x{} picture; give less than {}", options.crop, height,
-                       width, side);
+    return fmt::format("crop={} does not leave anything of a {}x{} picture; give less than {}", options.crop,
+                       height, width, side);
   if (options.cutout > side)
-    return fmt::format("cutout={} covers a whole {}x{} picture; give at most {}", options.cutout, height, width, side);
+    return fmt::format("cutout={} covers a whole {}x{} picture; give at most {}", options.cutout, height,
+                       width, side);
   return "";
 }
 
-Attributes augment_attributes(const AugmentOptions& options, const Normalization& normalization, int64_t height,
-                              int64_t width) {
-  Attributes attributes{{"size", std::vector<int64_t>{height, width}},
-                        {"mean", std::vector<double>(normalization.mean.begin(), normalization.mean.end())},
-                        {"deviation", std::vector<double>(normalization.deviation.begin(), normalization.deviation.end())}};
+Attributes augment_attributes(const AugmentOptions& options, const Normalization& normalization,
+                              int64_t height, int64_t width) {
+  Attributes attributes{
+      {"size", std::vector<int64_t>{height, width}},
+      {"mean", std::vector<double>(normalization.mean.begin(), normalization.mean.end())},
+      {"deviation", std::vector<double>(normalization.deviation.begin(), normalization.deviation.end())}};
   for (const Item& item : kItems)
     if (options.*item.value != 0) attributes.set(item.name, options.*item.value);
   return attributes;

@@ -19,13 +19,13 @@ struct Normalization {
 };
 
 // "none", "light", "standard", "heavy", or "NAME=VALUE,…". With pixels counted at a picture side of 32:
-//   light     crop=4,flip=0.5                                                      what CIFAR-10 is usually given
-//   standard  crop=4,flip=0.5,rotation=10,brightness=0.1,contrast=0.1,saturation=0.1
-//   heavy     crop=4,flip=0.5,rotation=15,zoom=0.15,brightness=0.3,contrast=0.3,saturation=0.3,cutout=8
+//   light     crop=4,flip=0.5                                                      what CIFAR-10 is usually
+//   given standard  crop=4,flip=0.5,rotation=10,brightness=0.1,contrast=0.1,saturation=0.1 heavy
+//   crop=4,flip=0.5,rotation=15,zoom=0.15,brightness=0.3,contrast=0.3,saturation=0.3,cutout=8
 // Names, ranges: crop 0…512 and cutout 0…2048 (whole pixels), resized-crop 0.01…1, flip 0…1, rotation 0…180,
 // zoom 0…0.9, shift, brightness, contrast and saturation 0…1. See kernels/augment/draw.h for what they do.
-// Throws Error(usage) for an unknown name (with a suggestion), a name given twice, a value out of range, or one that
-// does not fit the picture.
+// Throws Error(usage) for an unknown name (with a suggestion), a name given twice, a value out of range, or
+// one that does not fit the picture.
 AugmentOptions parse_augment(const std::string& text, int64_t image_size);
 // "crop=4,flip=0.5", or "none"; parse_augment() reads it back.
 std::string to_string(const AugmentOptions& options);
@@ -39,8 +39,8 @@ Normalization parse_normalize(const std::string& text);
 std::string unfit(const AugmentOptions& options, int64_t height, int64_t width);
 
 // The attributes of an augment node whose output is height × width; evaluation passes AugmentOptions{}.
-Attributes augment_attributes(const AugmentOptions& options, const Normalization& normalization, int64_t height,
-                              int64_t width);
+Attributes augment_attributes(const AugmentOptions& options, const Normalization& normalization,
+                              int64_t height, int64_t width);
 AugmentOptions augment_options(const Attributes& attributes);
 Normalization normalization(const Attributes& attributes);
 

@@ -1,5 +1,5 @@
-// The oracle: augmentation written plainly, in double, one picture after another. It shares with the kernel what a
-// sample undergoes (draw.h), not how that is done.
+// The oracle: augmentation written plainly, in double, one picture after another. It shares with the kernel
+// what a sample undergoes (draw.h), not how that is done.
 #include <Eigen/Core>
 
 #include "engine/runtime/host_step.h"
@@ -26,11 +26,14 @@ struct Plane {
 
 double gray(const Colour& c) { return c.dot(Colour(0.299, 0.587, 0.114)); }
 Colour clamped(const Colour& c) { return c.cwiseMax(0).cwiseMin(255); }
-Colour blend(const Colour& c, double other, double factor) { return clamped(c * factor + Colour::Constant(other * (1 - factor))); }
+Colour blend(const Colour& c, double other, double factor) {
+  return clamped(c * factor + Colour::Constant(other * (1 - factor)));
+}
 
 Plane load(const uint8_t* rgb, int64_t height, int64_t width) {
   Plane plane(height, width);
-  for (size_t i = 0; i < plane.pixels.size(); ++i) plane.pixels[i] = Colour(rgb[3 * i], rgb[3 * i + 1], rgb[3 * i + 2]);
+  for (size_t i = 0; i < plane.pixels.size(); ++i)
+    plane.pixels[i] = Colour(rgb[3 * i], rgb[3 * i + 1], rgb[3 * i + 2]);
   return plane;
 }
 
@@ -46,8 +49,10 @@ Plane resample(const Plane& source, const kernels::AffineMap& map, int64_t heigh
       if (!inside) continue;
       auto left = static_cast<int64_t>(std::floor(column)), top = static_cast<int64_t>(std::floor(row));
       double right_share = column - std::floor(column), bottom_share = row - std::floor(row);
-      result.at(y, x) = (1 - bottom_share) * ((1 - right_share) * source.nearest(top, left) + right_share * source.nearest(top, left + 1)) +
-                        bottom_share * ((1 - right_share) * source.nearest(top + 1, left) + right_share * source.nearest(top + 1, left + 1));
+      result.at(y, x) = (1 - bottom_share) * ((1 - right_share) * source.nearest(top, left) +
+                                              right_share * source.nearest(top, left + 1)) +
+                        bottom_share * ((1 - right_share) * source.nearest(top + 1, left) +
+                                        right_share * source.nearest(top + 1, left + 1));
     }
   }
   return result;
@@ -88,10 +93,10 @@ const RegisterImplementation reference(
                                normalization = normalization(call.attributes)](const Bindings& b) {
                     return host_step([=] {
                       for (int64_t i = 0; i < n; ++i) {
-                        auto draw = kernels::draw_augmentation(options, sizes, *b.in<uint64_t>(2), *b.in<uint64_t>(3),
-                                                               b.in<uint64_t>(1)[i]);
-                        augment(b.in<uint8_t>(0) + i * sizes.source_height * sizes.source_width * 3, draw, sizes,
-                                static_cast<int64_t>(options.cutout), normalization,
+                        auto draw = kernels::draw_augmentation(options, sizes, *b.in<uint64_t>(2),
+                                                               *b.in<uint64_t>(3), b.in<uint64_t>(1)[i]);
+                        augment(b.in<uint8_t>(0) + i * sizes.source_height * sizes.source_width * 3, draw,
+                                sizes, static_cast<int64_t>(options.cutout), normalization,
                                 b.out<float>(0) + i * 3 * sizes.height * sizes.width);
                       }
                     });

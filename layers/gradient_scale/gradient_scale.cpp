@@ -1,4 +1,5 @@
-// The factor for every gradient before the update: undoes the loss scale and clips the norm over all parameters.
+// The factor for every gradient before the update: undoes the loss scale and clips the norm over all
+// parameters.
 //   inputs   g1, g2, … (f32, any shapes), loss_scale f32[]
 //   output   f32[] = 1/loss_scale · min(1, max_norm/norm),  norm = sqrt(Σ g²)/loss_scale
 //   attribute  max_norm (real; 0: no clipping)

@@ -20,7 +20,8 @@ Prepared prepare(const Call& call, const Options&) {
         kernels::square_sums(b.in<float>(i), sizes[i], next, stream);
         next += kernels::square_sum_count(sizes[i]);
       }
-      kernels::gradient_scale(sums, count, next, b.in<float>(sizes.size()), max_norm, b.out<float>(0), stream);
+      kernels::gradient_scale(sums, count, next, b.in<float>(sizes.size()), max_norm, b.out<float>(0),
+                              stream);
     };
   };
   int64_t doubles = count + kernels::square_sum_count(count);

@@ -20,16 +20,17 @@ float scale_of(const Bindings& b, const std::vector<int64_t>& sizes, double max_
   return static_cast<float>(clip / loss_scale);
 }
 
-const RegisterImplementation reference(
-    "gradient_scale", {"reference", only_f32, [](const Call& call, const Options&) {
-                         std::vector<int64_t> sizes;
-                         for (size_t i = 0; i + 1 < call.inputs.size(); ++i)
-                           sizes.push_back(call.inputs[i].shape.elements());
-                         double max_norm = call.attributes.real("max_norm");
-                         return Prepared{[=](const Bindings& b) {
-                           return host_step([=] { *b.out<float>(0) = scale_of(b, sizes, max_norm); });
-                         }};
-                       }});
+const RegisterImplementation reference("gradient_scale",
+                                       {"reference", only_f32, [](const Call& call, const Options&) {
+                                          std::vector<int64_t> sizes;
+                                          for (size_t i = 0; i + 1 < call.inputs.size(); ++i)
+                                            sizes.push_back(call.inputs[i].shape.elements());
+                                          double max_norm = call.attributes.real("max_norm");
+                                          return Prepared{[=](const Bindings& b) {
+                                            return host_step(
+                                                [=] { *b.out<float>(0) = scale_of(b, sizes, max_norm); });
+                                          }};
+                                        }});
 
 }  // namespace
 }  // namespace lathe

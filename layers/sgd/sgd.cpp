@@ -1,7 +1,8 @@
 // Stochastic gradient descent with momentum: PyTorch's formula (kernels/optimizer/optimizer.h), in place.
 //   inputs   parameter, gradient, [momentum buffer where momentum ≠ 0], lr f32[], gradient_scale f32[]
 //   outputs  parameter', [momentum buffer']
-//   attributes  momentum, weight_decay (reals), nesterov (0 or 1; without momentum the two forms are the same)
+//   attributes  momentum, weight_decay (reals), nesterov (0 or 1; without momentum the two forms are the
+//   same)
 // A NaN gradient_scale skips the step: nothing changes. A buffer of zeros stands for "no step yet".
 #include "layers/layer.h"
 

@@ -9,7 +9,8 @@ const RegisterImplementation handwritten(
     "sgd", {"handwritten", only_f32, [](const Call& call, const Options&) {
               const Attributes& a = call.attributes;
               kernels::SgdOptions options{static_cast<float>(a.real("momentum")),
-                                          static_cast<float>(a.real("weight_decay")), a.integer("nesterov") != 0};
+                                          static_cast<float>(a.real("weight_decay")),
+                                          a.integer("nesterov") != 0};
               int64_t n = call.inputs[0].shape.elements();
               return Prepared{[=](const Bindings& b) -> Enqueue {
                 bool momentum = b.outputs.size() > 1;

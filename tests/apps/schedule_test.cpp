@@ -12,12 +12,14 @@
 namespace lathe {
 namespace {
 
-constexpr auto kKinds = {ScheduleKind::constant, ScheduleKind::step, ScheduleKind::cosine, ScheduleKind::onecycle};
+constexpr auto kKinds = {ScheduleKind::constant, ScheduleKind::step, ScheduleKind::cosine,
+                         ScheduleKind::onecycle};
 
 void expect_rates(const Schedule& schedule, int64_t updates_per_epoch, const std::vector<double>& rates) {
   auto total = static_cast<int64_t>(rates.size());
   for (int64_t u = 0; u < total; ++u)
-    EXPECT_NEAR(learning_rate(schedule, {u, updates_per_epoch, total}), rates[u], 1e-8 + 1e-7 * rates[u]) << u;
+    EXPECT_NEAR(learning_rate(schedule, {u, updates_per_epoch, total}), rates[u], 1e-8 + 1e-7 * rates[u])
+        << u;
 }
 
 TEST(Schedule, ConstantStaysAtThePeak) {
@@ -37,9 +39,9 @@ TEST(Schedule, CosineIsPyTorchsCosineAnnealingLR) {
 }
 
 TEST(Schedule, OnecycleIsPyTorchsOneCycleLR) {
-  std::vector<double> rates = {0.004,        0.0131671843, 0.0371671843, 0.0668328157, 0.0908328157,
-                               0.1,          0.0987464006, 0.0950484632, 0.0890916178, 0.0811745654,
-                               0.0716943002, 0.0611262022, 0.0500002,    0.0388741978, 0.0283060998,
+  std::vector<double> rates = {0.004,        0.0131671843, 0.0371671843, 0.0668328157,  0.0908328157,
+                               0.1,          0.0987464006, 0.0950484632, 0.0890916178,  0.0811745654,
+                               0.0716943002, 0.0611262022, 0.0500002,    0.0388741978,  0.0283060998,
                                0.0188258346, 0.0109087822, 0.0049519368, 0.00125399938, 4e-07};
   expect_rates({.kind = ScheduleKind::onecycle, .peak = 0.1}, 5, rates);
   expect_rates({.kind = ScheduleKind::onecycle, .peak = 0.1, .warmup_epochs = 3}, 5, rates);  // its own rise
@@ -52,8 +54,9 @@ TEST(Schedule, WarmupRisesLinearlyOverAFractionOfAnEpoch) {
   schedule.warmup_epochs = 0.3125;  // 2.5 updates
   expect_rates(schedule, 8, {0.32, 0.64, 0.8, 0.8});
   // The cosine starts where the rise ends: update 4 of 8 is the peak, update 6 half of it.
-  expect_rates({.kind = ScheduleKind::cosine, .peak = 0.8, .warmup_epochs = 1}, 4,
-               {0.2, 0.4, 0.6, 0.8, 0.8, 0.8 * (1 + std::sqrt(0.5)) / 2, 0.4, 0.8 * (1 - std::sqrt(0.5)) / 2});
+  expect_rates(
+      {.kind = ScheduleKind::cosine, .peak = 0.8, .warmup_epochs = 1}, 4,
+      {0.2, 0.4, 0.6, 0.8, 0.8, 0.8 * (1 + std::sqrt(0.5)) / 2, 0.4, 0.8 * (1 - std::sqrt(0.5)) / 2});
 }
 
 TEST(Schedule, WarmupLongerThanTheRunOnlyRises) {
@@ -78,7 +81,8 @@ TEST(Schedule, IsNeverNegativeNorAboveThePeakNorNotANumber) {
       for (double warmup : {0.0, 0.01, 0.5, 1.0, 3.7, 100.0}) {
         for (int64_t u = 0; u <= total; ++u) {
           double rate = learning_rate({.kind = kind, .peak = 0.1, .warmup_epochs = warmup}, {u, 4, total});
-          EXPECT_TRUE(rate >= 0 && rate <= 0.1) << rate << " at " << u << " of " << total << ", warm-up " << warmup;
+          EXPECT_TRUE(rate >= 0 && rate <= 0.1)
+              << rate << " at " << u << " of " << total << ", warm-up " << warmup;
         }
       }
     }

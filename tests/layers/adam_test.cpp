@@ -9,7 +9,10 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 Attributes adam(double beta1, double beta2, double epsilon, double decay, bool decoupled) {
-  return {{"beta1", beta1}, {"beta2", beta2}, {"epsilon", epsilon}, {"weight_decay", decay},
+  return {{"beta1", beta1},
+          {"beta2", beta2},
+          {"epsilon", epsilon},
+          {"weight_decay", decay},
           {"decoupled", int64_t{decoupled}}};
 }
 const Attributes kPlain = adam(0.9, 0.999, 1e-8, 0, false);
@@ -19,8 +22,10 @@ Tensor count(int64_t t) { return scalar(static_cast<double>(t), DType::i64); }
 // The parameter after one step from m = v = 0.
 double first_step(const std::string& kind, double gradient, double lr, const Attributes& attributes) {
   Tensor zero = filled({1}, 0);
-  return run("adam", kind, {filled({1}, 1), filled({1}, gradient), zero, zero, scalar(lr), count(1), scalar(1)},
-             attributes)[0].values[0];
+  return run("adam", kind,
+             {filled({1}, 1), filled({1}, gradient), zero, zero, scalar(lr), count(1), scalar(1)},
+             attributes)[0]
+      .values[0];
 }
 
 TEST(Adam, FirstSteps) {
@@ -45,8 +50,10 @@ TEST(Adam, IsPyTorchs) {
     for (const Case& c : cases) {
       std::vector<Tensor> state{tensor({3}, {1, -2, 0.5}), filled({3}, 0), filled({3}, 0)};
       for (int64_t t = 1; t <= 3; ++t)
-        state = run("adam", kind, {state[0], tensor({3}, gradients[t - 1]), state[1], state[2], scalar(0.01), count(t), scalar(1)},
-                    c.attributes);
+        state = run(
+            "adam", kind,
+            {state[0], tensor({3}, gradients[t - 1]), state[1], state[2], scalar(0.01), count(t), scalar(1)},
+            c.attributes);
       expect_close(state[0], tensor({3}, c.expected), 2e-6, 1e-7);
     }
   }
@@ -55,7 +62,8 @@ TEST(Adam, IsPyTorchs) {
 TEST(Adam, ASkippedStepChangesNothingAndIsNotCounted) {
   Tensor w = random({17}, 1), m = random({17}, 2), v = random({17}, 3, 0, 1), bad = filled({17}, kNaN);
   for (const std::string& kind : Registry::instance().kinds("adam")) {
-    std::vector<Tensor> outputs = run("adam", kind, {w, bad, m, v, scalar(0.1), count(1), scalar(kNaN)}, kPlain);
+    std::vector<Tensor> outputs =
+        run("adam", kind, {w, bad, m, v, scalar(0.1), count(1), scalar(kNaN)}, kPlain);
     expect_same(outputs[0], w);
     expect_same(outputs[1], m);
     expect_same(outputs[2], v);
@@ -68,15 +76,19 @@ TEST(Adam, ImplementationsAgreeOnEveryLength) {
   for (int64_t n : {1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 33, 257, 1000}) {
     for (int64_t t : {1, 2, 10, 100000}) {
       for (bool decoupled : {false, true})
-        expect_agree("adam", {random({n}, 1), random({n}, 2), random({n}, 3), random({n}, 4, 0, 1), scalar(1e-3), count(t), scalar(0.5)},
+        expect_agree("adam",
+                     {random({n}, 1), random({n}, 2), random({n}, 3), random({n}, 4, 0, 1), scalar(1e-3),
+                      count(t), scalar(0.5)},
                      adam(0.9, 0.999, 1e-8, 0.01, decoupled), {1e-5, 1e-6});
     }
   }
 }
 
 TEST(Adam, WorksOneElementOffAlignment) {
-  std::vector<Tensor> inputs{random({33}, 1), random({33}, 2), random({33}, 3), random({33}, 4, 0, 1), scalar(0.05), count(3), scalar(0.5)};
-  expect_same(run("adam", "handwritten", inputs, kPlain, 1)[0], run("adam", "handwritten", inputs, kPlain)[0]);
+  std::vector<Tensor> inputs{random({33}, 1), random({33}, 2), random({33}, 3), random({33}, 4, 0, 1),
+                             scalar(0.05),    count(3),        scalar(0.5)};
+  expect_same(run("adam", "handwritten", inputs, kPlain, 1)[0],
+              run("adam", "handwritten", inputs, kPlain)[0]);
 }
 
 TEST(Adam, RefusesWhatDoesNotFit) {

@@ -8,8 +8,9 @@ TEST(Assign, CopiesEveryType) {
   for (const std::string& kind : Registry::instance().kinds("assign")) {
     for (DType dtype : {DType::f32, DType::f16, DType::u8, DType::i32, DType::i64})
       for (int64_t n : {1, 7, 33})
-        expect_same(run("assign", kind, {integers({n}, 1, 0, 100, dtype), integers({n}, 2, 0, 100, dtype)})[0],
-                    integers({n}, 2, 0, 100, dtype));
+        expect_same(
+            run("assign", kind, {integers({n}, 1, 0, 100, dtype), integers({n}, 2, 0, 100, dtype)})[0],
+            integers({n}, 2, 0, 100, dtype));
     expect_same(run("assign", kind, {scalar(1), scalar(2)})[0], scalar(2));
   }
 }

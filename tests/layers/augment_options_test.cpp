@@ -35,7 +35,8 @@ TEST(AugmentOptions, Levels) {
 
 TEST(AugmentOptions, ListsAndBack) {
   const std::string all =
-      "crop=4,resized-crop=0.5,flip=0.25,rotation=15,zoom=0.1,shift=0.2,brightness=0.3,contrast=0.4,saturation=0.6,cutout=8";
+      "crop=4,resized-crop=0.5,flip=0.25,rotation=15,zoom=0.1,shift=0.2,brightness=0.3,contrast=0.4,"
+      "saturation=0.6,cutout=8";
   AugmentOptions options = parse_augment(all, 32);
   EXPECT_EQ(to_string(options), all);
   EXPECT_EQ(options.resized_crop, 0.5);
@@ -52,9 +53,9 @@ TEST(AugmentOptions, RefusesWithAReason) {
   expect_refused("flipp=0.5", "did you mean 'flip'?");
   expect_refused("rotate=3,flip=0.5", "rotation");
   expect_refused("flip=0.5,flip=0.6", "given twice");
-  for (const char* text : {"flip=1.5", "flip=-0.1", "flip=nan", "flip=inf", "flip=0,5", "flip=", "flip", "crop=1.5",
-                           "crop=-1", "rotation=181", "zoom=1", "cutout=5asdf", "resized-crop=0", "resized-crop=2", "",
-                           ",", "flip=0.5,"})
+  for (const char* text :
+       {"flip=1.5", "flip=-0.1", "flip=nan", "flip=inf", "flip=0,5", "flip=", "flip", "crop=1.5", "crop=-1",
+        "rotation=181", "zoom=1", "cutout=5asdf", "resized-crop=0", "resized-crop=2", "", ",", "flip=0.5,"})
     expect_refused(text, "--augment");
   expect_refused("crop=32", "crop=32 does not leave anything");
   expect_refused("cutout=33", "cutout=33 covers");
@@ -65,8 +66,8 @@ TEST(NormalizeOptions, NamesNumbersAndErrors) {
   EXPECT_EQ(parse_normalize("none"), Normalization{});
   EXPECT_EQ(parse_normalize("imagenet").deviation[0], 0.229);
   EXPECT_EQ(parse_normalize("0.1,0.2,0.3/1,2,3"), (Normalization{{0.1, 0.2, 0.3}, {1, 2, 3}}));
-  for (const char* text : {"1,2/1,2,3", "1,2,3/1,2,0", "1,2,3/1,-2,3", "1,2,3/1,2,3/4", "a,2,3/1,2,3", "1,2,3,4/1,2,3",
-                           "1,2,3/nan,2,3", "", "/", "1,2,3/1,2,1e-50"})
+  for (const char* text : {"1,2/1,2,3", "1,2,3/1,2,0", "1,2,3/1,-2,3", "1,2,3/1,2,3/4", "a,2,3/1,2,3",
+                           "1,2,3,4/1,2,3", "1,2,3/nan,2,3", "", "/", "1,2,3/1,2,1e-50"})
     expect_usage([&] { parse_normalize(text); }, "--normalize");
   expect_usage([] { parse_normalize("cifar"); }, "did you mean 'cifar10'?");
 }

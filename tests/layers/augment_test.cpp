@@ -1,5 +1,5 @@
-// Augmentation: what a sample undergoes depends on (seed, epoch, index) alone; the pixels are exact where nothing
-// changes, and right in every part; evaluation only resizes and normalises.
+// Augmentation: what a sample undergoes depends on (seed, epoch, index) alone; the pixels are exact where
+// nothing changes, and right in every part; evaluation only resizes and normalises.
 #include <cmath>
 #include <set>
 
@@ -9,8 +9,8 @@
 namespace lathe::testing {
 namespace {
 
-using kernels::AffineMap;
 using kernels::affine_map;
+using kernels::AffineMap;
 using kernels::AugmentationDraw;
 using kernels::draw_augmentation;
 using kernels::PictureSizes;
@@ -35,14 +35,16 @@ struct Job {
 Tensor augment(const std::string& kind, const Tensor& images, const Job& job) {
   std::vector<double> samples;
   for (int64_t i = 0; i < images.type.shape[0]; ++i) samples.push_back(static_cast<double>(i));
-  int64_t height = job.height ? job.height : images.type.shape[1], width = job.width ? job.width : images.type.shape[2];
+  int64_t height = job.height ? job.height : images.type.shape[1],
+          width = job.width ? job.width : images.type.shape[2];
   return run("augment", kind, {images, numbers(samples), number(job.seed), number(job.epoch)},
              augment_attributes(job.options, job.normalization, height, width))[0];
 }
 Tensor pictures(Shape shape, uint64_t seed) { return integers(std::move(shape), seed, 0, 256, DType::u8); }
 Tensor flat_colour(double red, double green, double blue) {
   Tensor image = filled({1, 4, 4, 3}, 0, DType::u8);
-  for (size_t i = 0; i < 16; ++i) image.values[3 * i] = red, image.values[3 * i + 1] = green, image.values[3 * i + 2] = blue;
+  for (size_t i = 0; i < 16; ++i)
+    image.values[3 * i] = red, image.values[3 * i + 1] = green, image.values[3 * i + 2] = blue;
   return image;
 }
 double value(const Tensor& y, int64_t n, int64_t c, int64_t row, int64_t column) {
@@ -53,11 +55,13 @@ double value(const Tensor& y, int64_t n, int64_t c, int64_t row, int64_t column)
 double bits(double y) { return y * 255; }
 
 TEST(Augment, EvaluationNormalisesExactly) {
-  const double expected[3][3] = {{-2.117904, -2.035714, -1.804444}, {0.074065, 0.205182, 0.426492}, {2.248908, 2.428571, 2.64}};
+  const double expected[3][3] = {
+      {-2.117904, -2.035714, -1.804444}, {0.074065, 0.205182, 0.426492}, {2.248908, 2.428571, 2.64}};
   const double levels[3] = {0, 128, 255};
   for (const std::string& kind : Registry::instance().kinds("augment")) {
     for (size_t i = 0; i < 3; ++i) {
-      Tensor y = augment(kind, flat_colour(levels[i], levels[i], levels[i]), {.normalization = parse_normalize("imagenet")});
+      Tensor y = augment(kind, flat_colour(levels[i], levels[i], levels[i]),
+                         {.normalization = parse_normalize("imagenet")});
       for (int64_t c = 0; c < 3; ++c) EXPECT_NEAR(value(y, 0, c, 1, 2), expected[i][c], 2e-6) << kind;
     }
   }
@@ -89,7 +93,8 @@ TEST(Augment, FlipsAndWholePixelCropsMovePixelsUnchanged) {
           int64_t from_row = row + draw.crop_y, from_column = (draw.flip ? 8 - column : column) + draw.crop_x;
           bool inside = from_row >= 0 && from_row < 9 && from_column >= 0 && from_column < 9;
           for (int64_t c = 0; c < 3; ++c)
-            EXPECT_EQ(value(y, n, c, row, column), inside ? value(plain, n, c, from_row, from_column) : 0) << n;
+            EXPECT_EQ(value(y, n, c, row, column), inside ? value(plain, n, c, from_row, from_column) : 0)
+                << n;
         }
       }
     }
@@ -97,14 +102,16 @@ TEST(Augment, FlipsAndWholePixelCropsMovePixelsUnchanged) {
 }
 
 // The augmented colour of a picture of one colour, for the first sample of the first epoch.
-std::array<double, 3> coloured(const std::string& kind, const Tensor& image, const AugmentOptions& options, double seed) {
+std::array<double, 3> coloured(const std::string& kind, const Tensor& image, const AugmentOptions& options,
+                               double seed) {
   Tensor y = augment(kind, image, {.options = options, .seed = seed});
   return {bits(value(y, 0, 0, 1, 1)), bits(value(y, 0, 1, 1, 1)), bits(value(y, 0, 2, 1, 1))};
 }
 // A seed with which sample 0 draws at least (sign > 0) or at most (sign < 0) the given factor.
 double seed_where(double AugmentationDraw::*factor, const AugmentOptions& options, double bound, int sign) {
   for (uint64_t seed = 0; seed < 100000; ++seed)
-    if ((draw_augmentation(options, {4, 4, 4, 4}, seed, 0, 0).*factor - bound) * sign >= 0) return static_cast<double>(seed);
+    if ((draw_augmentation(options, {4, 4, 4, 4}, seed, 0, 0).*factor - bound) * sign >= 0)
+      return static_cast<double>(seed);
   throw std::logic_error("no such seed");
 }
 
@@ -113,13 +120,17 @@ TEST(Augment, ColoursSaturateAndNeverWrap) {
   double doubled = seed_where(&AugmentationDraw::brightness, bright, 1.99, 1);
   double unsaturated = seed_where(&AugmentationDraw::saturation, colourful, 0.002, -1);
   for (const std::string& kind : Registry::instance().kinds("augment")) {
-    EXPECT_NEAR(coloured(kind, flat_colour(200, 50, 0), bright, doubled)[0], 255, 1e-4);  // 144 had it wrapped
+    EXPECT_NEAR(coloured(kind, flat_colour(200, 50, 0), bright, doubled)[0], 255,
+                1e-4);  // 144 had it wrapped
     EXPECT_NEAR(coloured(kind, flat_colour(200, 50, 0), bright, doubled)[1], 100, 1);
-    for (double channel : coloured(kind, flat_colour(255, 0, 0), colourful, unsaturated)) EXPECT_NEAR(channel, 76, 1);
+    for (double channel : coloured(kind, flat_colour(255, 0, 0), colourful, unsaturated))
+      EXPECT_NEAR(channel, 76, 1);
     for (double level : {128.0, 255.0}) {
-      for (double channel : coloured(kind, flat_colour(level, level, level), colourful, 3)) EXPECT_NEAR(channel, level, 1e-3);
+      for (double channel : coloured(kind, flat_colour(level, level, level), colourful, 3))
+        EXPECT_NEAR(channel, level, 1e-3);
       // One flat gray picture is its own mean: contrast changes nothing.
-      for (double channel : coloured(kind, flat_colour(level, level, level), contrasting, 3)) EXPECT_NEAR(channel, level, 1e-3);
+      for (double channel : coloured(kind, flat_colour(level, level, level), contrasting, 3))
+        EXPECT_NEAR(channel, level, 1e-3);
     }
   }
 }
@@ -143,12 +154,14 @@ TEST(Augment, CutoutBlanksASquareToTheMean) {
   Tensor images = pictures({8, 12, 12, 3}, 3);
   Job job{.options = options, .normalization = {{0.53, 0.47, 0.41}, {0.25, 0.25, 0.25}}};
   for (const std::string& kind : Registry::instance().kinds("augment")) {
-    Tensor plain = augment(kind, images, {.normalization = job.normalization}), y = augment(kind, images, job);
+    Tensor plain = augment(kind, images, {.normalization = job.normalization}),
+           y = augment(kind, images, job);
     for (int64_t n = 0; n < 8; ++n) {
       AugmentationDraw draw = draw_augmentation(options, sizes, 1, 0, n);
       for (int64_t row = 0; row < 12; ++row) {
         for (int64_t column = 0; column < 12; ++column) {
-          bool blank = row >= draw.cutout_y && row < draw.cutout_y + 5 && column >= draw.cutout_x && column < draw.cutout_x + 5;
+          bool blank = row >= draw.cutout_y && row < draw.cutout_y + 5 && column >= draw.cutout_x &&
+                       column < draw.cutout_x + 5;
           EXPECT_EQ(value(y, n, 1, row, column), blank ? 0 : value(plain, n, 1, row, column));
         }
       }
@@ -163,7 +176,8 @@ TEST(Augment, ResizesWithAlignedCentres) {
   const double expected[8] = {0, 10, 30, 50, 70, 90, 110, 120};
   for (const std::string& kind : Registry::instance().kinds("augment")) {
     Tensor y = augment(kind, image, {.height = 4, .width = 8});
-    for (int64_t column = 0; column < 8; ++column) EXPECT_NEAR(bits(value(y, 0, 2, 3, column)), expected[column], 1e-4);
+    for (int64_t column = 0; column < 8; ++column)
+      EXPECT_NEAR(bits(value(y, 0, 2, 3, column)), expected[column], 1e-4);
   }
 }
 
@@ -192,7 +206,11 @@ TEST(Augment, ImplementationsAgree) {
   everything.brightness = everything.contrast = everything.saturation = 0.7;
   everything.cutout = 3;
   for (const AugmentOptions& options : {AugmentOptions{}, geometry, everything}) {
-    for (auto [h0, w0, h, w] : {std::array<int64_t, 4>{7, 7, 7, 7}, {1, 1, 3, 3}, {17, 33, 9, 16}, {8, 9, 33, 17}, {40, 40, 32, 32}}) {
+    for (auto [h0, w0, h, w] : {std::array<int64_t, 4>{7, 7, 7, 7},
+                                {1, 1, 3, 3},
+                                {17, 33, 9, 16},
+                                {8, 9, 33, 17},
+                                {40, 40, 32, 32}}) {
       AugmentOptions fitting = options;
       if (h < 4) fitting.crop = std::min(fitting.crop, 1.0);
       Tensor images = pictures({5, h0, w0, 3}, 4);
@@ -221,7 +239,8 @@ TEST(AugmentDraw, DependsOnSeedEpochAndSampleAlone) {
   for (uint64_t seed : {1, 2}) {
     for (uint64_t epoch = 0; epoch < 3; ++epoch) {
       for (uint64_t sample = 0; sample < 64; ++sample) {
-        AugmentationDraw draw = draw_augmentation(options, k32, seed, epoch, sample), again = draw_augmentation(options, k32, seed, epoch, sample);
+        AugmentationDraw draw = draw_augmentation(options, k32, seed, epoch, sample),
+                         again = draw_augmentation(options, k32, seed, epoch, sample);
         EXPECT_EQ(draw.rotation, again.rotation);
         if (seed == 1) flips += draw.flip;
         seen.insert({draw.rotation, draw.zoom, draw.brightness, draw.saturation});
@@ -237,14 +256,21 @@ TEST(AugmentDraw, TurningOneOptionOnLeavesTheOthersAsTheyWere) {
   more.rotation = 10;
   more.resized_crop = 0.5;
   for (uint64_t sample = 0; sample < 64; ++sample) {
-    AugmentationDraw a = draw_augmentation(some, k32, 1, 2, sample), b = draw_augmentation(more, k32, 1, 2, sample);
+    AugmentationDraw a = draw_augmentation(some, k32, 1, 2, sample),
+                     b = draw_augmentation(more, k32, 1, 2, sample);
     EXPECT_EQ(a.flip, b.flip);
     EXPECT_EQ(a.rotation, b.rotation);
   }
 }
 
 TEST(AugmentDraw, FillsItsRanges) {
-  AugmentOptions options{.crop = 4, .resized_crop = 0.25, .rotation = 20, .zoom = 0.2, .shift = 0.1, .contrast = 0.5, .cutout = 8};
+  AugmentOptions options{.crop = 4,
+                         .resized_crop = 0.25,
+                         .rotation = 20,
+                         .zoom = 0.2,
+                         .shift = 0.1,
+                         .contrast = 0.5,
+                         .cutout = 8};
   std::set<int64_t> crops, cutouts;
   double least = 100, most = -100, sum = 0;
   constexpr int kDraws = 4000;
@@ -258,11 +284,12 @@ TEST(AugmentDraw, FillsItsRanges) {
     EXPECT_TRUE(draw.zoom >= 0.8 && draw.zoom <= 1.2 && draw.contrast >= 0.5 && draw.contrast <= 1.5);
     EXPECT_LE(std::abs(draw.shift_x), 3.2);
     double area = draw.box_width * draw.box_height, aspect = draw.box_width / draw.box_height;
-    EXPECT_TRUE(area >= 0.25 - 1e-9 && area <= 1 && aspect >= 0.75 - 1e-9 && aspect <= 4.0 / 3 + 1e-9) << area << " " << aspect;
+    EXPECT_TRUE(area >= 0.25 - 1e-9 && area <= 1 && aspect >= 0.75 - 1e-9 && aspect <= 4.0 / 3 + 1e-9)
+        << area << " " << aspect;
     EXPECT_TRUE(draw.box_x >= 0 && draw.box_x + draw.box_width <= 1 + 1e-12);
     EXPECT_TRUE(draw.box_y >= 0 && draw.box_y + draw.box_height <= 1 + 1e-12);
   }
-  EXPECT_EQ(crops.size(), 9u);     // -4 … 4
+  EXPECT_EQ(crops.size(), 9u);  // -4 … 4
   EXPECT_EQ(*crops.begin(), -4);
   EXPECT_EQ(cutouts.size(), 32u);  // the centre is any pixel
   EXPECT_EQ(*cutouts.begin(), -4);

@@ -7,9 +7,11 @@
 namespace lathe::testing {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity(),
+                 kNaN = std::numeric_limits<double>::quiet_NaN();
 
-double scale(const std::string& kind, const std::vector<Tensor>& gradients, double loss_scale, double max_norm) {
+double scale(const std::string& kind, const std::vector<Tensor>& gradients, double loss_scale,
+             double max_norm) {
   std::vector<Tensor> inputs = gradients;
   inputs.push_back(scalar(loss_scale));
   return run("gradient_scale", kind, inputs, {{"max_norm", max_norm}})[0].values[0];
@@ -38,10 +40,12 @@ TEST(GradientScale, OneBadElementAnywhereSkipsTheStep) {
       for (int64_t at : {0, 31, 32, 4095, 4096, 8999}) {
         Tensor g = random({9000}, 1);
         g.values[at] = bad;
-        for (double max_norm : {0.0, 1.0}) EXPECT_TRUE(std::isnan(scale(kind, {random({7}, 2), g}, 8, max_norm))) << at;
+        for (double max_norm : {0.0, 1.0})
+          EXPECT_TRUE(std::isnan(scale(kind, {random({7}, 2), g}, 8, max_norm))) << at;
       }
     }
-    for (double bad : {0.0, -1.0, kInf, kNaN}) EXPECT_TRUE(std::isnan(scale(kind, {filled({3}, 1)}, bad, 1))) << bad;
+    for (double bad : {0.0, -1.0, kInf, kNaN})
+      EXPECT_TRUE(std::isnan(scale(kind, {filled({3}, 1)}, bad, 1))) << bad;
   }
 }
 
@@ -52,7 +56,8 @@ TEST(GradientScale, LargeFiniteGradientsHaveAFiniteNorm) {
 
 TEST(GradientScale, ImplementationsAgreeOnEveryLength) {
   for (int64_t n : {1, 3, 31, 32, 33, 4095, 4096, 4097, 300000})
-    expect_agree("gradient_scale", {random({n}, 1), random({5, 3, 3, 3}, 2), scalar(4)}, {{"max_norm", 0.01}}, {1e-6, 0});
+    expect_agree("gradient_scale", {random({n}, 1), random({5, 3, 3, 3}, 2), scalar(4)}, {{"max_norm", 0.01}},
+                 {1e-6, 0});
 }
 
 TEST(GradientScale, RefusesWhatDoesNotFit) {

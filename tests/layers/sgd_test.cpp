@@ -47,7 +47,8 @@ TEST(Sgd, UpdateFormulas) {
                                    {sgd(0.9, 0.1, false), {0.94, 0.8266, 0.666274}}};
   for (const std::string& kind : Registry::instance().kinds("sgd")) {
     for (const Case& c : cases) {
-      std::vector<Tensor> history = train(kind, tensor({1}, {1}), std::vector<Tensor>(3, tensor({1}, {0.5})), c.attributes);
+      std::vector<Tensor> history =
+          train(kind, tensor({1}, {1}), std::vector<Tensor>(3, tensor({1}, {0.5})), c.attributes);
       for (size_t step = 0; step < 3; ++step) expect_close(history[step], tensor({1}, {c.expected[step]}));
     }
   }
@@ -72,7 +73,8 @@ TEST(Sgd, ImplementationsAgreeOnEveryLength) {
     inputs.erase(inputs.begin() + 2);
     expect_agree("sgd", inputs, sgd(0, 5e-4, true));  // without momentum both forms are plain
   }
-  expect_agree("sgd", {random({5, 3, 3, 3}, 1), random({5, 3, 3, 3}, 2), scalar(0.05), scalar(1)}, sgd(0, 0, false));
+  expect_agree("sgd", {random({5, 3, 3, 3}, 1), random({5, 3, 3, 3}, 2), scalar(0.05), scalar(1)},
+               sgd(0, 0, false));
 }
 
 TEST(Sgd, WorksOneElementOffAlignment) {
