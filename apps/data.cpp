@@ -1,6 +1,7 @@
 // lathe data: check, preview, export — what training will see, before it does.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "apps/commands.h"
@@ -64,14 +65,13 @@ Picture preview_grid(const StagedSet& set, const DataToolConfig& config, int64_t
     cells.insert(cells.end(), after.begin(), after.end());
   }
   const int64_t columns = draws + 1;
-  Picture grid{rows * (size + gap) + gap, columns * (size + gap) + 3 * gap, {}};
-  grid.rgb.assign(static_cast<size_t>(grid.height * grid.width * 3), 255);
+  Picture grid(rows * (size + gap) + gap, columns * (size + gap) + 3 * gap);
+  std::fill(grid.rgb.begin(), grid.rgb.end(), uint8_t{255});
   for (int64_t cell = 0; cell < rows * columns; ++cell) {
     int64_t row = cell / columns, column = cell % columns;
     int64_t top = gap + row * (size + gap), left = gap + column * (size + gap) + (column > 0 ? 2 * gap : 0);
     for (int64_t y = 0; y < size; ++y) {
-      const uint8_t* from = &cells[static_cast<size_t>(cell)].rgb[static_cast<size_t>(y * size * 3)];
-      std::copy_n(from, size * 3, &grid.rgb[static_cast<size_t>(((top + y) * grid.width + left) * 3)]);
+      std::copy_n(cells[static_cast<size_t>(cell)].pixel(y, 0), size * 3, grid.pixel(top + y, left));
     }
   }
   return grid;

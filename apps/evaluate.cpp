@@ -42,6 +42,11 @@ Summary summarise(EvaluationResult result) {
   return summary;
 }
 
+EvaluationSplit split_of(const std::string& name) {
+  if (name == "train") return EvaluationSplit::train;
+  return name == "val" ? EvaluationSplit::validation : EvaluationSplit::automatic;
+}
+
 nlohmann::ordered_json to_json(const Summary& s, const std::vector<std::string>& classes) {
   auto samples = static_cast<double>(s.result.samples());
   auto correct = s.result.correct();
@@ -96,7 +101,7 @@ int evaluate(const EvaluateConfig& config) {
   open.decoder = parse_decoder(config.data.decoder);
   open.val_split = config.data.val_split;
   open.seed = config.run.seed;
-  Evaluation data = open_evaluation(config.data.spec, model.classes, parse_split(config.split), open);
+  Evaluation data = open_evaluation(config.data.spec, model.classes, open, split_of(config.split));
   for (const std::string& warning : data.warnings) console.warning(warning);
 
   InferenceModel inference(model, config.weights, options, data.set->height(), data.set->width(), config.batch_size);

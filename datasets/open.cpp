@@ -132,15 +132,24 @@ Datasets open_datasets(const std::string& data_spec, const std::string& val_spec
 }
 
 Evaluation open_evaluation(const std::string& text, const std::vector<std::string>& classes,
-                           const OpenOptions& options) {
+                           const OpenOptions& options, EvaluationSplit split) {
   const Spec spec = parse_spec(text);
   Evaluation evaluation;
-  std::vector<std::string> names = {"test"};
-  names.insert(names.end(), kValidationNames.begin(), kValidationNames.end());
-  auto source = open_held_out(spec, names, options, evaluation.warnings);
+  std::unique_ptr<Source> source;
+  evaluation.description = describe(text, spec);
+  if (split == EvaluationSplit::automatic) {
+    std::vector<std::string> names = {"test"};
+    names.insert(names.end(), kValidationNames.begin(), kValidationNames.end());
+    source = open_held_out(spec, names, options, evaluation.warnings);
+  } else {
+    Sources sources = open_sources(text, "", options);
+    evaluation.warnings = std::move(sources.warnings);
+    source = std::move(split == EvaluationSplit::train ? sources.train : sources.validation);
+    if (!source) throw Error(ExitCode::data, text + ": nothing of it is held out for validation");
+    evaluation.description += split == EvaluationSplit::train ? ", training pictures" : ", validation pictures";
+  }
   source = relabelled(std::move(source), classes, text, evaluation.warnings);
   evaluation.set = stage(std::move(source), text, options.stage, evaluation.warnings);
-  evaluation.description = describe(text, spec);
   return evaluation;
 }
 

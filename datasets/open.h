@@ -38,14 +38,18 @@ struct Datasets {
 };
 Datasets open_datasets(const std::string& data_spec, const std::string& val_spec, const OpenOptions& options);
 
-// For `lathe evaluate`: the test set (folder: DIR/test, else a validation split, else DIR itself; the others:
-// their test or validation pictures), its labels indices into the model's classes.
+// Which pictures `lathe evaluate` looks at: automatic is the test set (folder: DIR/test, else a validation split, else
+// all of DIR; the others: their test or validation pictures), train and validation are what training on the same spec
+// with the same val_split and seed uses.
+enum class EvaluationSplit { automatic, train, validation };
+
+// The pictures, their labels indices into the model's classes.
 struct Evaluation {
   std::unique_ptr<StagedSet> set;
   std::string description;
   std::vector<std::string> warnings;
 };
 Evaluation open_evaluation(const std::string& spec, const std::vector<std::string>& classes,
-                           const OpenOptions& options);
+                           const OpenOptions& options, EvaluationSplit split = EvaluationSplit::automatic);
 
 }  // namespace lathe

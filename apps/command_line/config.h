@@ -73,7 +73,7 @@ struct TrainConfig {
 };
 
 struct EvaluateConfig {
-  std::string weights, split;  // split: val, train or all
+  std::string weights, split;  // split: auto, val or train
   DataConfig data;
   RunConfig run;
   Options switches;

@@ -41,7 +41,7 @@ std::vector<Picture> augmented_pictures(const StagedSet& set, const std::vector<
     check_cuda(cudaStreamSynchronize(stream), "augment");
     throw_host_step_error();
     check_cuda(cudaMemcpy(y.data(), step.output(0, "y"), y.size() * sizeof(float), cudaMemcpyDeviceToHost), "augment");
-    Picture picture{image_size, image_size, std::vector<uint8_t>(static_cast<size_t>(3 * plane))};
+    Picture picture(image_size, image_size);
     for (int64_t i = 0; i < plane; ++i) {
       for (int64_t c = 0; c < 3; ++c) {
         auto colour = static_cast<size_t>(c);

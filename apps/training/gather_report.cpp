@@ -29,7 +29,7 @@ std::vector<CaptionedPicture> augmented_inputs(const TrainConfig& config, const 
 }
 
 Picture staged_picture(const StagedSet& set, int64_t sample) {
-  Picture picture{set.height(), set.width(), std::vector<uint8_t>(static_cast<size_t>(set.sample_bytes()))};
+  Picture picture(set.height(), set.width());
   set.load(sample, picture.rgb.data());
   return picture;
 }
