@@ -7,6 +7,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <numbers>
+#include <set>
 
 #include "engine/runtime/error.h"
 #include "kernels/random/philox.h"
@@ -114,19 +115,15 @@ ModelSpec ModelSpec::from_metadata(const std::map<std::string, std::string>& met
   return spec;
 }
 
-Builder::Frozen frozen_layers(const std::string& freeze, int first, const VggOptions& vgg) {
+Builder::Frozen frozen_layers(const std::string& freeze, int first, const ModelSpec& spec) {
   if (freeze == "features") return [](const std::string& layer) { return layer.rfind("features.", 0) == 0; };
   if (first <= 0) return nullptr;
-  // The index in features where convolution number `first` (counted from 0) stands: everything before is frozen.
-  constexpr int kPerStage[] = {2, 2, 3, 3, 3};
-  int index = 0, convolutions = 0;
-  for (int count : kPerStage) {
-    for (int i = 0; i < count && convolutions < first; ++i, ++convolutions) index += vgg.batch_norm ? 3 : 2;
-    if (convolutions < first) ++index;  // the pooling
+  std::set<std::string> frozen;
+  for (const Parameter& parameter : model_parameters(spec)) {
+    if (parameter.is_weight && first-- == 0) break;
+    frozen.insert(parameter.name.substr(0, parameter.name.rfind('.')));
   }
-  return [index](const std::string& layer) {
-    return layer.rfind("features.", 0) == 0 && std::stoi(layer.substr(9)) < index;
-  };
+  return [frozen](const std::string& layer) { return frozen.count(layer) != 0; };
 }
 
 std::vector<Parameter> model_parameters(const ModelSpec& spec, const Builder::Frozen& frozen) {

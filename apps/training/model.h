@@ -25,8 +25,9 @@ struct ModelSpec {
   static ModelSpec from_metadata(const std::map<std::string, std::string>& metadata, const std::string& path);
 };
 
-// Which layers --freeze keeps fixed: "none", "features", or "first:K" (the first K convolutions, with their norms).
-Builder::Frozen frozen_layers(const std::string& freeze, int first, const VggOptions& vgg);
+// Which layers --freeze keeps fixed: "none", "features", or the first `first` convolutions and linear layers, with the
+// batch norms that follow them.
+Builder::Frozen frozen_layers(const std::string& freeze, int first, const ModelSpec& spec);
 
 // Every parameter and running statistic of the model, in the order of its layers.
 std::vector<Parameter> model_parameters(const ModelSpec& spec, const Builder::Frozen& frozen = nullptr);

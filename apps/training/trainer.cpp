@@ -38,7 +38,7 @@ StepSpec step_spec(const TrainConfig& config, const StagedSet& set) {
   spec.model.image_size = config.data.image_size;
   spec.model.normalize = config.data.normalize;
   spec.model.classes = set.classes();
-  spec.frozen = frozen_layers(config.model.freeze, config.model.freeze_first, spec.model.vgg);
+  spec.frozen = frozen_layers(config.model.freeze, config.model.freeze_first, spec.model);
   const OptimizerConfig& o = config.optimizer;
   spec.rule = {o.optimizer, o.momentum, o.nesterov, o.beta1, o.beta2, o.epsilon, o.weight_decay, o.decay_all, o.grad_clip};
   spec.label_smoothing = config.label_smoothing;
