@@ -193,11 +193,11 @@ std::string Block::run(const KernelInfo& kernel, const std::function<void()>& bo
   const int64_t gx = kernel.grid.x, gy = kernel.grid.y;
   block_index_ = {unsigned(index % gx), unsigned(index / gx % gy), unsigned(index / gx / gy)};
   hostcuda_thread = {{}, block_index_, kernel.block, kernel.grid};
-  if (poison_shared) std::memset(arena_.get(), 0xff, kArenaBytes);
 #ifdef __SANITIZE_ADDRESS__
   ASAN_UNPOISON_MEMORY_REGION(arena_.get(), kArenaBytes);
   ASAN_POISON_MEMORY_REGION(arena_.get() + kernel.shared_bytes, kArenaBytes - kernel.shared_bytes);
 #endif
+  if (poison_shared) std::memset(arena_.get(), 0xff, kernel.shared_bytes);
   current_ = thread_at_[0];
   threads_[current_].fiber = &stacks_.prepare(used_fibers_++, fiber_entry);
   switch_fiber(main_, *threads_[current_].fiber);

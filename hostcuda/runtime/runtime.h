@@ -77,9 +77,8 @@ struct CUstream_st {
   ~CUstream_st();  // finishes the queue
 
   void push(hostcuda::Work work);
-  void wait_idle();
-  bool idle();
-  hostcuda::MarkerPtr push_marker();
+  hostcuda::MarkerPtr push_marker();  // complete as soon as all work before it is finished
+  bool idle();                        // no unfinished work; a marker is none
 
   const uint64_t id;
   const bool blocking;  // ordered with the legacy default stream
@@ -89,11 +88,15 @@ struct CUstream_st {
   std::vector<size_t> capture_tail;  // the nodes that the next captured node depends on
 
  private:
+  struct Entry {
+    hostcuda::Work work;
+    bool counts;
+  };
   void work_loop();
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<hostcuda::Work> queue_;
+  std::deque<Entry> queue_;
   size_t unfinished_ = 0;
   bool stop_ = false;
   std::thread worker_;  // last: it uses the others

@@ -149,18 +149,18 @@ CUstream_st::~CUstream_st() {
 
 void CUstream_st::push(Work work) {
   std::lock_guard lock(mutex_);
-  queue_.push_back(std::move(work));
+  queue_.push_back({std::move(work), true});
   ++unfinished_;
   changed_.notify_all();
 }
 
 MarkerPtr CUstream_st::push_marker() {
   auto marker = std::make_shared<hostcuda::Marker>();
-  push([marker] { marker->complete(); });
+  std::lock_guard lock(mutex_);
+  queue_.push_back({[marker] { marker->complete(); }, false});
+  changed_.notify_all();
   return marker;
 }
-
-void CUstream_st::wait_idle() { push_marker()->wait(); }
 
 bool CUstream_st::idle() {
   std::lock_guard lock(mutex_);
@@ -172,14 +172,16 @@ void CUstream_st::work_loop() {
   for (;;) {
     changed_.wait(lock, [this] { return stop_ || !queue_.empty(); });
     if (queue_.empty()) return;
+    bool counts = false;
     {
-      Work work = std::move(queue_.front());
+      Entry entry = std::move(queue_.front());
       queue_.pop_front();
+      counts = entry.counts;
       lock.unlock();
-      work();
+      entry.work();
     }
     lock.lock();
-    --unfinished_;
+    unfinished_ -= static_cast<size_t>(counts);
   }
 }
 
