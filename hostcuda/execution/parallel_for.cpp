@@ -33,6 +33,15 @@ struct Job {
 
 class Team {
  public:
+  ~Team() {
+    {
+      std::lock_guard lock(mutex_);
+      stop_ = true;
+      changed_.notify_all();
+    }
+    for (std::thread& thread : threads_) thread.join();
+  }
+
   void run(Job& job, int helpers) {
     std::unique_lock lock(mutex_);
     while (static_cast<int>(threads_.size()) < helpers) {
@@ -46,14 +55,14 @@ class Team {
     lock.lock();
     wanted_ = 0;  // who has not begun by now is not needed
     changed_.wait(lock, [this] { return busy_ == 0; });
-    job_ = nullptr;
   }
 
  private:
   void help() {
     std::unique_lock lock(mutex_);
     for (;;) {
-      changed_.wait(lock, [this] { return wanted_ > 0; });
+      changed_.wait(lock, [this] { return stop_ || wanted_ > 0; });
+      if (stop_) return;
       --wanted_;
       ++busy_;
       Job* job = job_;
@@ -70,16 +79,21 @@ class Team {
   std::vector<std::thread> threads_;
   Job* job_ = nullptr;
   int wanted_ = 0, busy_ = 0;
+  bool stop_ = false;
 };
 
+// Each stream has helpers of its own: shared ones would order the streams' work and so hide races between them.
 void run_job(Job& job, int threads) {
-  static auto* team = new Team;  // never destroyed: its threads run until the process ends
-  team->run(job, threads - 1);
+  thread_local Team team;
+  team.run(job, threads - 1);
 }
 
 #else
 
 void run_job(Job& job, int threads) {
+  static std::mutex team_in_use;
+  std::unique_lock lock(team_in_use, std::try_to_lock);
+  if (!lock.owns_lock()) return job.work();
 #pragma omp parallel num_threads(threads)
   job.work();
 }
@@ -89,16 +103,11 @@ void run_job(Job& job, int threads) {
 }  // namespace
 
 void parallel_for(int64_t count, int64_t chunk, int threads, const std::function<void(int64_t, int64_t)>& body) {
-  static std::mutex team_in_use;
   const int64_t parts = (count + chunk - 1) / chunk;
   threads = static_cast<int>(std::min<int64_t>(threads, parts));
-  std::unique_lock lock(team_in_use, std::defer_lock);
-  if (threads > 1 && lock.try_lock()) {
-    Job job{.count = count, .chunk = chunk, .body = &body};
-    run_job(job, threads);
-  } else {
-    body(0, count);
-  }
+  if (threads <= 1) return body(0, count);
+  Job job{.count = count, .chunk = chunk, .body = &body};
+  run_job(job, threads);
 }
 
 }  // namespace hostcuda

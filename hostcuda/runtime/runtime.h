@@ -1,11 +1,12 @@
 // Inside the runtime: errors, streams, events, captures. One device, so one Runtime.
 #pragma once
 
+#include <semaphore.h>
+
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -13,6 +14,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "cuda_runtime_api.h"
@@ -70,15 +72,21 @@ struct CUgraph_st {
   std::vector<hostcuda::GraphNode> nodes;  // each after those that it depends on
 };
 
-// A stream: one CPU thread that does one piece of work after another. Except for the queue, all members belong to
-// the runtime's mutex.
+// A stream: one CPU thread that does one piece of work after another.
+//
+// The queue is a linked list and a semaphore, so that order passes one way only: what happened before a push happens
+// before the work. With a mutex, whoever pushes next would also be ordered after the work that is done by then, and
+// ThreadSanitizer would miss most missing event waits. The public members belong to the runtime's mutex, which every
+// caller of push, push_marker and idle holds.
 struct CUstream_st {
   CUstream_st(uint64_t id, bool blocking);
   ~CUstream_st();  // finishes the queue
+  CUstream_st(const CUstream_st&) = delete;
+  CUstream_st& operator=(const CUstream_st&) = delete;
 
-  void push(hostcuda::Work work);
+  void push(hostcuda::Work work) { push(std::move(work), true); }
   hostcuda::MarkerPtr push_marker();  // complete as soon as all work before it is finished
-  bool idle();                        // no unfinished work; a marker is none
+  bool idle() const;                  // no unfinished work; a marker is none
 
   const uint64_t id;
   const bool blocking;  // ordered with the legacy default stream
@@ -89,16 +97,18 @@ struct CUstream_st {
 
  private:
   struct Entry {
-    hostcuda::Work work;
-    bool counts;
+    hostcuda::Work work;  // empty: the end
+    bool counts = false;
+    std::atomic<Entry*> next{nullptr};
   };
+  void push(hostcuda::Work work, bool counts);
   void work_loop();
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Entry> queue_;
-  size_t unfinished_ = 0;
-  bool stop_ = false;
+  sem_t available_;
+  Entry* last_;   // the pushers'
+  Entry* taken_;  // the worker's: the entry taken last, before the first one left
+  uint64_t pushed_ = 0;
+  std::atomic<uint64_t> finished_{0};
   std::thread worker_;  // last: it uses the others
 };
 

@@ -1,5 +1,5 @@
-// Streams and events: a stream is a worker thread with a queue, an event a point in it. Only mutexes and condition
-// variables order them, so ThreadSanitizer sees exactly the order that the program asked for.
+// Streams and events: a stream is a worker thread with a queue, an event a point in it. ThreadSanitizer sees exactly
+// the order that the program asked for.
 #include <algorithm>
 #include <utility>
 
@@ -135,53 +135,45 @@ cudaError_t refuse_during_capture() {
 
 }  // namespace hostcuda
 
-CUstream_st::CUstream_st(uint64_t id, bool blocking)
-    : id(id), blocking(blocking), worker_([this] { work_loop(); }) {}
-
-CUstream_st::~CUstream_st() {
-  {
-    std::lock_guard lock(mutex_);
-    stop_ = true;
-    changed_.notify_all();
-  }
-  worker_.join();
+CUstream_st::CUstream_st(uint64_t id, bool blocking) : id(id), blocking(blocking), last_(new Entry), taken_(last_) {
+  sem_init(&available_, 0, 0);
+  worker_ = std::thread([this] { work_loop(); });
 }
 
-void CUstream_st::push(Work work) {
-  std::lock_guard lock(mutex_);
-  queue_.push_back({std::move(work), true});
-  ++unfinished_;
-  changed_.notify_all();
+CUstream_st::~CUstream_st() {
+  push(nullptr, false);
+  worker_.join();
+  delete taken_;
+  sem_destroy(&available_);
+}
+
+void CUstream_st::push(Work work, bool counts) {
+  auto* entry = new Entry{std::move(work), counts};
+  pushed_ += static_cast<uint64_t>(counts);
+  last_->next.store(entry, std::memory_order_release);
+  last_ = entry;
+  sem_post(&available_);
 }
 
 MarkerPtr CUstream_st::push_marker() {
   auto marker = std::make_shared<hostcuda::Marker>();
-  std::lock_guard lock(mutex_);
-  queue_.push_back({[marker] { marker->complete(); }, false});
-  changed_.notify_all();
+  push([marker] { marker->complete(); }, false);
   return marker;
 }
 
-bool CUstream_st::idle() {
-  std::lock_guard lock(mutex_);
-  return unfinished_ == 0;
-}
+bool CUstream_st::idle() const { return finished_.load(std::memory_order_acquire) == pushed_; }
 
 void CUstream_st::work_loop() {
-  std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return stop_ || !queue_.empty(); });
-    if (queue_.empty()) return;
-    bool counts = false;
-    {
-      Entry entry = std::move(queue_.front());
-      queue_.pop_front();
-      counts = entry.counts;
-      lock.unlock();
-      entry.work();
+    while (sem_wait(&available_) != 0) {  // interrupted by a signal
     }
-    lock.lock();
-    unfinished_ -= static_cast<size_t>(counts);
+    Entry* entry = taken_->next.load(std::memory_order_acquire);
+    delete std::exchange(taken_, entry);
+    Work work = std::move(entry->work);
+    if (work == nullptr) return;
+    work();
+    work = nullptr;
+    if (entry->counts) finished_.fetch_add(1, std::memory_order_release);
   }
 }
 

@@ -1,6 +1,8 @@
 // Streams, events and memory: what is asynchronous, what is ordered, and what errors come back.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstdlib>
 #include <future>
 #include <memory>
 #include <stdexcept>
@@ -161,7 +163,7 @@ TEST_F(Streams, ElapsedTimeOfEvents) {
   cudaEventDestroy(end);
 }
 
-TEST_F(Streams, AnExceptionOfHostWorkIsASickyError) {
+TEST_F(Streams, AnExceptionOfHostWorkIsAStickyError) {
   auto fail = [](void*) { throw std::runtime_error("no such primitive"); };
   testing::internal::CaptureStderr();
   ASSERT_EQ(cudaLaunchHostFunc(a_, fail, nullptr), cudaSuccess);
@@ -366,6 +368,35 @@ TEST_F(Memory, PointersKnowWhatTheyPointTo) {
   cudaFree(device);
   cudaFreeHost(pinned);
 }
+
+#ifdef __SANITIZE_THREAD__
+// One stream writes x, another reads it, with or without a wait between them. Ends the process.
+void write_then_read(bool wait) {
+  const int n = 5000;
+  int *x = nullptr, *y = nullptr;
+  cudaStream_t writer = nullptr, reader = nullptr;
+  cudaEvent_t written = nullptr;
+  cudaMalloc(&x, n * sizeof(int));
+  cudaMalloc(&y, n * sizeof(int));
+  cudaMemset(x, 0, n * sizeof(int));
+  cudaMemset(y, 0, n * sizeof(int));
+  cudaStreamCreateWithFlags(&writer, cudaStreamNonBlocking);
+  cudaStreamCreateWithFlags(&reader, cudaStreamNonBlocking);
+  cudaEventCreate(&written);
+  launch_flat<add>(20, 256, writer, x, 1, n);
+  cudaEventRecord(written, writer);
+  if (wait) cudaStreamWaitEvent(reader, written);
+  cudaMemcpyAsync(y, x, n * sizeof(int), cudaMemcpyDeviceToDevice, reader);
+  cudaDeviceSynchronize();
+  std::exit(0);  // ThreadSanitizer makes it 66 if it has something to tell
+}
+
+TEST(RaceDeathTest, AMissingEventWaitIsAReportedRace) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(write_then_read(true), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(write_then_read(false), testing::ExitedWithCode(66), "data race");
+}
+#endif
 
 TEST(Switches, ThreadOrderIsChecked) {
   EXPECT_THROW(hostcuda::set_thread_order("sideways"), std::invalid_argument);
