@@ -17,7 +17,8 @@ struct Activation {
   bool planar() const { return block == 1; }
 };
 
-// A grid of rows × columns threads, columns along x so that neighbouring threads touch neighbouring addresses.
+// A grid of rows × columns threads, columns along x so that neighbouring threads touch neighbouring
+// addresses.
 //   int64_t column = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
 //   int64_t row = (int64_t(blockIdx.z) * gridDim.y + blockIdx.y) * blockDim.y + threadIdx.y;
 // Both can lie beyond the end. Rows go over y and z, because a grid's y ends at 65535.
@@ -28,7 +29,7 @@ inline RowGrid row_grid(int64_t rows, int64_t columns) {
   constexpr int64_t kThreads = 256, kMaxY = 32768;
   int64_t x = 1;
   while (x < columns && x < kThreads) x *= 2;
-  if (columns < x) x = columns;   // no idle threads in narrow rows
+  if (columns < x) x = columns;  // no idle threads in narrow rows
   int64_t y = kThreads / x;
   auto parts = [](int64_t n, int64_t size) { return n > size ? (n + size - 1) / size : int64_t{1}; };
   int64_t row_blocks = parts(rows, y);

@@ -6,8 +6,8 @@
 
 namespace lathe {
 
-// Attributes: window, stride, padding ints[2] (height, width), ceil int (1: a last, partial window counts too).
-// A window that would start in the far padding is dropped, as in PyTorch.
+// Attributes: window, stride, padding ints[2] (height, width), ceil int (1: a last, partial window counts
+// too). A window that would start in the far padding is dropped, as in PyTorch.
 inline int64_t pooled_extent(const Call& call, int64_t in, int axis) {
   const Attributes& a = call.attributes;
   int64_t window = a.integers("window").at(axis), stride = a.integers("stride").at(axis);
@@ -17,8 +17,9 @@ inline int64_t pooled_extent(const Call& call, int64_t in, int axis) {
           "pooling padding must lie in 0 … window/2, it is " + std::to_string(padding) + " for a window of " +
               std::to_string(window));
   int64_t room = in + 2 * padding - window;
-  require(in >= 1 && room >= 0, call, "pooling window " + std::to_string(window) + " is larger than the padded input of " +
-                              std::to_string(in + 2 * padding));
+  require(in >= 1 && room >= 0, call,
+          "pooling window " + std::to_string(window) + " is larger than the padded input of " +
+              std::to_string(in + 2 * padding));
   int64_t out = (a.integer("ceil") != 0 ? (room + stride - 1) / stride : room / stride) + 1;
   if ((out - 1) * stride >= in + padding) --out;
   return out;
@@ -41,13 +42,14 @@ inline Type unpooled_type(const Call& call, const Type& dy) {
   return type;
 }
 
-// The windows between a larger tensor (x or dx) and a smaller one (y or dy). Without the attribute window: adaptive.
+// The windows between a larger tensor (x or dx) and a smaller one (y or dy). Without the attribute window:
+// adaptive.
 inline kernels::Pool pool_of(const Attributes& attributes, const Type& large, const Type& small) {
   kernels::Activation shape = activation(large);
   auto axis = [&](int i) -> kernels::PoolAxis {
     if (!attributes.has("window")) return {large.shape[2 + i], small.shape[2 + i], 0, 0, 0};
-    return {large.shape[2 + i], small.shape[2 + i], attributes.integers("window")[i], attributes.integers("stride")[i],
-            attributes.integers("padding")[i]};
+    return {large.shape[2 + i], small.shape[2 + i], attributes.integers("window")[i],
+            attributes.integers("stride")[i], attributes.integers("padding")[i]};
   };
   return {shape.planes(), shape.block, axis(0), axis(1)};
 }

@@ -21,7 +21,8 @@ Prepared kernel_step(Body body, int64_t workspace_bytes = 0) {
 // body(const Bindings&) computes on the CPU.
 template <typename Body>
 Prepared reference_step(Body body) {
-  return {[body](const Bindings& bindings) { return host_step([body, bindings] { body(bindings); }); }, 0, ""};
+  return {[body](const Bindings& bindings) { return host_step([body, bindings] { body(bindings); }); }, 0,
+          ""};
 }
 
 // What the kernels know of a tensor of rank ≥ 2 whose axis 1 is the channel.

@@ -13,11 +13,13 @@ inline constexpr int64_t kMaxCopyRank = kernels::CopyPlan::kMaxRank;
 // Row-major strides, in elements.
 inline std::vector<int64_t> strides_of(const Shape& shape) {
   std::vector<int64_t> strides(shape.rank(), 1);
-  for (int64_t axis = shape.rank() - 2; axis >= 0; --axis) strides[axis] = strides[axis + 1] * shape[axis + 1];
+  for (int64_t axis = shape.rank() - 2; axis >= 0; --axis)
+    strides[axis] = strides[axis + 1] * shape[axis + 1];
   return strides;
 }
 
-inline kernels::CopyPlan copy_plan(const Shape& box, const std::vector<int64_t>& in, const std::vector<int64_t>& out) {
+inline kernels::CopyPlan copy_plan(const Shape& box, const std::vector<int64_t>& in,
+                                   const std::vector<int64_t>& out) {
   kernels::CopyPlan plan;
   plan.rank = static_cast<int>(box.rank());
   for (int axis = 0; axis < plan.rank; ++axis) {

@@ -1,7 +1,8 @@
 // Conversions between f32, f16, bf16 and u8, written out on the bits so that every build rounds alike.
 //
-// Idea.   f32 → 16 bit rounds to nearest even by adding half of the last kept place (less one, plus the kept bit's
-//         parity) to the bits. f16 subnormals come from a float addition that puts their last place at bit 0.
+// Idea.   f32 → 16 bit rounds to nearest even by adding half of the last kept place (less one, plus the kept
+//         bit's parity) to the bits. f16 subnormals come from a float addition that puts their last place at
+//         bit 0.
 // Bytes.  Element sizes of input and output; about ten integer operations.
 // Bound.  Memory bandwidth.
 #include "hostcuda/portable/launch.h"
@@ -26,8 +27,8 @@ __device__ inline uint16_t to_f16(float x) {
   uint32_t subnormal = __float_as_uint(__uint_as_float(magnitude) + 0.5f) - 0x3F000000u;
   uint32_t normal = (magnitude - (112u << 23) + 0xFFFu + (magnitude >> 13 & 1)) >> 13;
   uint32_t result = magnitude < (113u << 23) ? subnormal : normal;
-  result = magnitude >= 0x477FF000u ? 0x7C00u : result;                                     // 65520 and above
-  result = magnitude > 0x7F800000u ? 0x7E00u | (magnitude >> 13 & 0x3FFu) : result;         // NaN
+  result = magnitude >= 0x477FF000u ? 0x7C00u : result;                              // 65520 and above
+  result = magnitude > 0x7F800000u ? 0x7E00u | (magnitude >> 13 & 0x3FFu) : result;  // NaN
   return static_cast<uint16_t>(sign | result);
 }
 
@@ -40,13 +41,27 @@ __device__ inline float from_f16(uint16_t x) {
   return __uint_as_float(sign | bits);
 }
 
-struct F32ToF16 { __device__ uint16_t operator()(float x) const { return to_f16(x); } };
-struct F16ToF32 { __device__ float operator()(uint16_t x) const { return from_f16(x); } };
-struct F32ToBf16 { __device__ uint16_t operator()(float x) const { return to_bf16(x); } };
-struct Bf16ToF32 { __device__ float operator()(uint16_t x) const { return from_bf16(x); } };
-struct F16ToBf16 { __device__ uint16_t operator()(uint16_t x) const { return to_bf16(from_f16(x)); } };
-struct Bf16ToF16 { __device__ uint16_t operator()(uint16_t x) const { return to_f16(from_bf16(x)); } };
-struct U8ToF32 { __device__ float operator()(uint8_t x) const { return static_cast<float>(x); } };
+struct F32ToF16 {
+  __device__ uint16_t operator()(float x) const { return to_f16(x); }
+};
+struct F16ToF32 {
+  __device__ float operator()(uint16_t x) const { return from_f16(x); }
+};
+struct F32ToBf16 {
+  __device__ uint16_t operator()(float x) const { return to_bf16(x); }
+};
+struct Bf16ToF32 {
+  __device__ float operator()(uint16_t x) const { return from_bf16(x); }
+};
+struct F16ToBf16 {
+  __device__ uint16_t operator()(uint16_t x) const { return to_bf16(from_f16(x)); }
+};
+struct Bf16ToF16 {
+  __device__ uint16_t operator()(uint16_t x) const { return to_f16(from_bf16(x)); }
+};
+struct U8ToF32 {
+  __device__ float operator()(uint8_t x) const { return static_cast<float>(x); }
+};
 
 template <typename Convert, typename In, typename Out>
 __global__ void convert_kernel(const In* x, Out* y, int64_t n LATHE_FLAT) {
@@ -56,17 +71,32 @@ __global__ void convert_kernel(const In* x, Out* y, int64_t n LATHE_FLAT) {
 
 template <typename Convert, typename In, typename Out>
 void convert(const In* x, Out* y, int64_t n, cudaStream_t stream) {
-  if (n > 0) launch_flat<convert_kernel<Convert, In, Out>>(blocks_for(n, kThreads), kThreads, stream, x, y, n);
+  if (n > 0)
+    launch_flat<convert_kernel<Convert, In, Out>>(blocks_for(n, kThreads), kThreads, stream, x, y, n);
 }
 
 }  // namespace
 
-void f32_to_f16(const float* x, uint16_t* y, int64_t n, cudaStream_t stream) { convert<F32ToF16>(x, y, n, stream); }
-void f16_to_f32(const uint16_t* x, float* y, int64_t n, cudaStream_t stream) { convert<F16ToF32>(x, y, n, stream); }
-void f32_to_bf16(const float* x, uint16_t* y, int64_t n, cudaStream_t stream) { convert<F32ToBf16>(x, y, n, stream); }
-void bf16_to_f32(const uint16_t* x, float* y, int64_t n, cudaStream_t stream) { convert<Bf16ToF32>(x, y, n, stream); }
-void f16_to_bf16(const uint16_t* x, uint16_t* y, int64_t n, cudaStream_t stream) { convert<F16ToBf16>(x, y, n, stream); }
-void bf16_to_f16(const uint16_t* x, uint16_t* y, int64_t n, cudaStream_t stream) { convert<Bf16ToF16>(x, y, n, stream); }
-void u8_to_f32(const uint8_t* x, float* y, int64_t n, cudaStream_t stream) { convert<U8ToF32>(x, y, n, stream); }
+void f32_to_f16(const float* x, uint16_t* y, int64_t n, cudaStream_t stream) {
+  convert<F32ToF16>(x, y, n, stream);
+}
+void f16_to_f32(const uint16_t* x, float* y, int64_t n, cudaStream_t stream) {
+  convert<F16ToF32>(x, y, n, stream);
+}
+void f32_to_bf16(const float* x, uint16_t* y, int64_t n, cudaStream_t stream) {
+  convert<F32ToBf16>(x, y, n, stream);
+}
+void bf16_to_f32(const uint16_t* x, float* y, int64_t n, cudaStream_t stream) {
+  convert<Bf16ToF32>(x, y, n, stream);
+}
+void f16_to_bf16(const uint16_t* x, uint16_t* y, int64_t n, cudaStream_t stream) {
+  convert<F16ToBf16>(x, y, n, stream);
+}
+void bf16_to_f16(const uint16_t* x, uint16_t* y, int64_t n, cudaStream_t stream) {
+  convert<Bf16ToF16>(x, y, n, stream);
+}
+void u8_to_f32(const uint8_t* x, float* y, int64_t n, cudaStream_t stream) {
+  convert<U8ToF32>(x, y, n, stream);
+}
 
 }  // namespace lathe::kernels

@@ -1,7 +1,7 @@
 // Elementwise arithmetic.
 //
-// Idea.   One thread an element, consecutive threads on consecutive addresses, so that every memory transaction
-//         is full. Nothing is reused, so there is nothing else to gain.
+// Idea.   One thread an element, consecutive threads on consecutive addresses, so that every memory
+//         transaction is full. Nothing is reused, so there is nothing else to gain.
 // Bytes.  4 for each operand and element; one operation.
 // Bound.  Memory bandwidth.
 #include "kernels/elementwise/elementwise.h"
@@ -46,25 +46,27 @@ __global__ void scale_kernel(const float* x, float factor, float* y, int64_t n L
 
 // Planar (nchw): a row is one channel's plane. Otherwise a row is the channels of one position.
 template <bool kPlanar>
-__global__ void bias_kernel(const float* x, const float* b, float* y, int64_t rows, int64_t columns, int64_t spatial,
-                            int64_t channel_blocks LATHE_FLAT) {
+__global__ void bias_kernel(const float* x, const float* b, float* y, int64_t rows, int64_t columns,
+                            int64_t spatial, int64_t channel_blocks LATHE_FLAT) {
   int64_t column = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   int64_t row = (int64_t(blockIdx.z) * gridDim.y + blockIdx.y) * blockDim.y + threadIdx.y;
   int64_t first = kPlanar ? row % channel_blocks : row / spatial % channel_blocks * columns;
   if (row >= rows) return;
-  if (column < columns) y[row * columns + column] = x[row * columns + column] + b[kPlanar ? first : first + column];
+  if (column < columns)
+    y[row * columns + column] = x[row * columns + column] + b[kPlanar ? first : first + column];
 }
 
 // A thread makes one Philox counter's four words and serves the four positions that share it.
-__global__ void dropout_kernel(const float* x, const int64_t* seed, const int64_t* step, float* y, Activation shape,
-                               float p, float factor, int64_t layer LATHE_FLAT) {
+__global__ void dropout_kernel(const float* x, const int64_t* seed, const int64_t* step, float* y,
+                               Activation shape, float p, float factor, int64_t layer LATHE_FLAT) {
   int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x, n = shape.elements();
   if (4 * i >= n) return;
-  uint64_t stream = random_stream(RandomUse::dropout, static_cast<uint64_t>(layer), static_cast<uint64_t>(step[0]));
+  uint64_t stream =
+      random_stream(RandomUse::dropout, static_cast<uint64_t>(layer), static_cast<uint64_t>(step[0]));
   Philox4 words = philox(static_cast<uint64_t>(seed[0]), stream, static_cast<uint64_t>(i));
   for (int word = 0; word < 4 && 4 * i + word < n; ++word) {
-    int64_t at = 4 * i + word;   // in N,C,H,W order …
-    if (shape.block > 1) {       // … and where that lies
+    int64_t at = 4 * i + word;  // in N,C,H,W order …
+    if (shape.block > 1) {      // … and where that lies
       int64_t plane = at / shape.spatial, lane = plane % shape.block;
       at = ((plane - lane) * shape.spatial) + at % shape.spatial * shape.block + lane;
     }
@@ -105,14 +107,16 @@ void bias(const float* x, const float* b, float* y, const Activation& shape, cud
   int64_t columns = shape.planar() ? spatial : shape.block;
   RowGrid threads = row_grid(rows, columns);
   if (shape.planar()) {
-    launch_flat<bias_kernel<true>>(threads.grid, threads.block, stream, x, b, y, rows, columns, spatial, blocks);
+    launch_flat<bias_kernel<true>>(threads.grid, threads.block, stream, x, b, y, rows, columns, spatial,
+                                   blocks);
   } else {
-    launch_flat<bias_kernel<false>>(threads.grid, threads.block, stream, x, b, y, rows, columns, spatial, blocks);
+    launch_flat<bias_kernel<false>>(threads.grid, threads.block, stream, x, b, y, rows, columns, spatial,
+                                    blocks);
   }
 }
 
-void dropout(const float* x, const int64_t* seed, const int64_t* step, float* y, const Activation& shape, double p,
-             int64_t layer, cudaStream_t stream) {
+void dropout(const float* x, const int64_t* seed, const int64_t* step, float* y, const Activation& shape,
+             double p, int64_t layer, cudaStream_t stream) {
   int64_t counters = (shape.elements() + 3) / 4;
   if (counters == 0) return;
   launch_flat<dropout_kernel>(blocks_for(counters, kThreads), kThreads, stream, x, seed, step, y, shape,

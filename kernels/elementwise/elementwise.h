@@ -27,10 +27,11 @@ void scale(const float* x, float factor, float* y, int64_t n, cudaStream_t strea
 // y = x + b[channel].  x, y: an activation; b: [channels]
 void bias(const float* x, const float* b, float* y, const Activation& shape, cudaStream_t stream);
 
-// y = kept ? x / (1 − p) : 0, where kept depends on (seed[0], step[0], layer, position in N,C,H,W order) alone:
-// four neighbouring positions share one Philox counter. x, y: an activation; seed, step: on the device.
-void dropout(const float* x, const int64_t* seed, const int64_t* step, float* y, const Activation& shape, double p,
-             int64_t layer, cudaStream_t stream);
+// y = kept ? x / (1 − p) : 0, where kept depends on (seed[0], step[0], layer, position in N,C,H,W order)
+// alone: four neighbouring positions share one Philox counter. x, y: an activation; seed, step: on the
+// device.
+void dropout(const float* x, const int64_t* seed, const int64_t* step, float* y, const Activation& shape,
+             double p, int64_t layer, cudaStream_t stream);
 
 // Conversions, round to nearest even; NaN stays NaN, overflow becomes infinity. 16-bit values as their bits.
 void f32_to_f16(const float* x, uint16_t* y, int64_t n, cudaStream_t stream);

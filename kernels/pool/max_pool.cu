@@ -1,9 +1,10 @@
 // Max pooling and its gradient.
 //
-// Idea.   Neighbouring threads take neighbouring lanes of a channel block (or neighbouring columns, where there is
-//         only one lane), so that loads are contiguous; rows of the output go over the rest of the grid. The
-//         gradient is a gather: each input element looks at the windows over it, so nothing is added twice and
-//         no atomics are needed. For VGG's 2×2 windows, which do not overlap, both are straight-line code.
+// Idea.   Neighbouring threads take neighbouring lanes of a channel block (or neighbouring columns, where
+//         there is only one lane), so that loads are contiguous; rows of the output go over the rest of the
+//         grid. The gradient is a gather: each input element looks at the windows over it, so nothing is
+//         added twice and no atomics are needed. For VGG's 2×2 windows, which do not overlap, both are
+//         straight-line code.
 // Bytes.  2×2: 16 read and 5 written an output; its gradient 5 read and 16 written. Three comparisons.
 // Bound.  Memory bandwidth.
 #include "hostcuda/portable/launch.h"
@@ -16,11 +17,12 @@ namespace {
 // A later candidate replaces the best if it is greater or the first NaN: `not (v ≤ best)` is true for both.
 __device__ inline bool replaces(float candidate, float best) { return !(candidate <= best) && best == best; }
 
-// Rows are (plane, output row, output column), columns are lanes; planar: (plane, output row) × output columns.
+// Rows are (plane, output row, output column), columns are lanes; planar: (plane, output row) × output
+// columns.
 template <bool kPlanar>
-__global__ void max_pool_kernel(const float* __restrict__ x,      // [planes, in, in, block]
-                                float* __restrict__ y,            // [planes, out, out, block]
-                                uint8_t* __restrict__ index,      // as y
+__global__ void max_pool_kernel(const float* __restrict__ x,  // [planes, in, in, block]
+                                float* __restrict__ y,        // [planes, out, out, block]
+                                uint8_t* __restrict__ index,  // as y
                                 Pool pool, int64_t rows, int64_t columns LATHE_FLAT) {
   int64_t column = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   int64_t row = (int64_t(blockIdx.z) * gridDim.y + blockIdx.y) * blockDim.y + threadIdx.y;
@@ -49,11 +51,13 @@ __global__ void max_pool_kernel(const float* __restrict__ x,      // [planes, in
 
 // 2×2 windows, stride 2, no padding, every window inside.
 template <bool kPlanar>
-__global__ void max_pool_2x2_kernel(const float* __restrict__ x, float* __restrict__ y, uint8_t* __restrict__ index,
-                                    Pool pool, int64_t rows, int64_t columns LATHE_FLAT) {
+__global__ void max_pool_2x2_kernel(const float* __restrict__ x, float* __restrict__ y,
+                                    uint8_t* __restrict__ index, Pool pool, int64_t rows,
+                                    int64_t columns LATHE_FLAT) {
   int64_t column = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   int64_t row = (int64_t(blockIdx.z) * gridDim.y + blockIdx.y) * blockDim.y + threadIdx.y;
-  int64_t line = kPlanar ? row : row / pool.width.out;   // before the check, so that a CPU's loop hoists the division
+  int64_t line =
+      kPlanar ? row : row / pool.width.out;  // before the check, so that a CPU's loop hoists the division
   int64_t plane = line / pool.height.out, i = line % pool.height.out;
   if (row >= rows) return;
   int64_t left = kPlanar ? 0 : row % pool.width.out * 2 * columns;
@@ -81,9 +85,9 @@ __global__ void max_pool_2x2_kernel(const float* __restrict__ x, float* __restri
 
 // As max_pool_kernel, over the input.
 template <bool kPlanar>
-__global__ void max_pool_gradient_kernel(const uint8_t* __restrict__ index,   // [planes, out, out, block]
-                                         const float* __restrict__ dy,        // as index
-                                         float* __restrict__ dx,              // [planes, in, in, block]
+__global__ void max_pool_gradient_kernel(const uint8_t* __restrict__ index,  // [planes, out, out, block]
+                                         const float* __restrict__ dy,       // as index
+                                         float* __restrict__ dx,             // [planes, in, in, block]
                                          Pool pool, int64_t rows, int64_t columns LATHE_FLAT) {
   int64_t column = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   int64_t row = (int64_t(blockIdx.z) * gridDim.y + blockIdx.y) * blockDim.y + threadIdx.y;
@@ -96,7 +100,8 @@ __global__ void max_pool_gradient_kernel(const uint8_t* __restrict__ index,   //
   float sum = 0;
   for (int64_t i = height.first(h); i <= height.last(h); ++i) {
     for (int64_t j = width.first(w); j <= width.last(w); ++j) {
-      int64_t position = (h - i * height.stride + height.padding) * width.window + (w - j * width.stride + width.padding);
+      int64_t position =
+          (h - i * height.stride + height.padding) * width.window + (w - j * width.stride + width.padding);
       int64_t from = ((plane * height.out + i) * width.out + j) * pool.block + lane;
       if (index[from] == position) sum += dy[from];
     }
@@ -145,18 +150,22 @@ void max_pool(const float* x, float* y, uint8_t* index, const Pool& pool, cudaSt
   RowGrid threads = row_grid(rows, columns);
   if (is_2x2(pool.height) && is_2x2(pool.width)) {
     if (planar) {
-      launch_flat<max_pool_2x2_kernel<true>>(threads.grid, threads.block, stream, x, y, index, pool, rows, columns);
+      launch_flat<max_pool_2x2_kernel<true>>(threads.grid, threads.block, stream, x, y, index, pool, rows,
+                                             columns);
     } else {
-      launch_flat<max_pool_2x2_kernel<false>>(threads.grid, threads.block, stream, x, y, index, pool, rows, columns);
+      launch_flat<max_pool_2x2_kernel<false>>(threads.grid, threads.block, stream, x, y, index, pool, rows,
+                                              columns);
     }
   } else if (planar) {
     launch_flat<max_pool_kernel<true>>(threads.grid, threads.block, stream, x, y, index, pool, rows, columns);
   } else {
-    launch_flat<max_pool_kernel<false>>(threads.grid, threads.block, stream, x, y, index, pool, rows, columns);
+    launch_flat<max_pool_kernel<false>>(threads.grid, threads.block, stream, x, y, index, pool, rows,
+                                        columns);
   }
 }
 
-void max_pool_gradient(const uint8_t* index, const float* dy, float* dx, const Pool& pool, cudaStream_t stream) {
+void max_pool_gradient(const uint8_t* index, const float* dy, float* dx, const Pool& pool,
+                       cudaStream_t stream) {
   bool planar = pool.block == 1;
   bool tiled = is_2x2(pool.height) && is_2x2(pool.width) && 2 * pool.height.out == pool.height.in &&
                2 * pool.width.out == pool.width.in;
@@ -166,17 +175,17 @@ void max_pool_gradient(const uint8_t* index, const float* dy, float* dx, const P
   if (rows * columns == 0) return;
   RowGrid threads = row_grid(rows, columns);
   if (tiled && planar) {
-    launch_flat<max_pool_gradient_2x2_kernel<true>>(threads.grid, threads.block, stream, index, dy, dx, pool, rows,
-                                                    columns);
+    launch_flat<max_pool_gradient_2x2_kernel<true>>(threads.grid, threads.block, stream, index, dy, dx, pool,
+                                                    rows, columns);
   } else if (tiled) {
-    launch_flat<max_pool_gradient_2x2_kernel<false>>(threads.grid, threads.block, stream, index, dy, dx, pool, rows,
-                                                     columns);
+    launch_flat<max_pool_gradient_2x2_kernel<false>>(threads.grid, threads.block, stream, index, dy, dx, pool,
+                                                     rows, columns);
   } else if (planar) {
-    launch_flat<max_pool_gradient_kernel<true>>(threads.grid, threads.block, stream, index, dy, dx, pool, rows,
-                                                columns);
+    launch_flat<max_pool_gradient_kernel<true>>(threads.grid, threads.block, stream, index, dy, dx, pool,
+                                                rows, columns);
   } else {
-    launch_flat<max_pool_gradient_kernel<false>>(threads.grid, threads.block, stream, index, dy, dx, pool, rows,
-                                                 columns);
+    launch_flat<max_pool_gradient_kernel<false>>(threads.grid, threads.block, stream, index, dy, dx, pool,
+                                                 rows, columns);
   }
 }
 

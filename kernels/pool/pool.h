@@ -7,10 +7,11 @@
 
 namespace lathe::kernels {
 
-// The windows along one axis: output o sees inputs [begin(o), end(o)); input i is seen by outputs [first(i), last(i)].
+// The windows along one axis: output o sees inputs [begin(o), end(o)); input i is seen by outputs [first(i),
+// last(i)].
 struct PoolAxis {
   int64_t in, out;
-  int64_t window, stride, padding;   // window 0: adaptive, o sees [floor(o·in/out), ceil((o+1)·in/out))
+  int64_t window, stride, padding;  // window 0: adaptive, o sees [floor(o·in/out), ceil((o+1)·in/out))
 
   __host__ __device__ int64_t begin(int64_t o) const {
     if (window == 0) return o * in / out;
@@ -38,7 +39,8 @@ struct PoolAxis {
   }
 };
 
-// planes = samples · channel_blocks of an activation [planes, height.in, width.in, block] → [planes, out, out, block].
+// planes = samples · channel_blocks of an activation [planes, height.in, width.in, block] → [planes, out,
+// out, block].
 struct Pool {
   int64_t planes, block;
   PoolAxis height, width;
@@ -47,9 +49,11 @@ struct Pool {
 // y = the window's maximum, index = its row-major position in the window. The first of equals wins; NaN wins.
 void max_pool(const float* x, float* y, uint8_t* index, const Pool& pool, cudaStream_t stream);
 // dx = Σ dy over the windows whose maximum this element was.
-void max_pool_gradient(const uint8_t* index, const float* dy, float* dx, const Pool& pool, cudaStream_t stream);
+void max_pool_gradient(const uint8_t* index, const float* dy, float* dx, const Pool& pool,
+                       cudaStream_t stream);
 // y = the window's sum over its size: that inside the input, or with count_padding the padded one.
 void average_pool(const float* x, float* y, const Pool& pool, bool count_padding, cudaStream_t stream);
-void average_pool_gradient(const float* dy, float* dx, const Pool& pool, bool count_padding, cudaStream_t stream);
+void average_pool_gradient(const float* dy, float* dx, const Pool& pool, bool count_padding,
+                           cudaStream_t stream);
 
 }  // namespace lathe::kernels

@@ -1,6 +1,6 @@
-// Random numbers that depend on a counter alone: Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011, "Parallel random
-// numbers: as easy as 1, 2, 3"). No state, so a number never depends on threads, workers, devices or on whether
-// it is computed again. For the CPU and for kernels.
+// Random numbers that depend on a counter alone: Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011, "Parallel
+// random numbers: as easy as 1, 2, 3"). No state, so a number never depends on threads, workers, devices or
+// on whether it is computed again. For the CPU and for kernels.
 //
 //   philox(seed, random_stream(RandomUse::augment, 0, epoch), sample)    four 32-bit words
 //   uniform(word)                                                        in [0, 1)

@@ -1,10 +1,10 @@
 // Sums over the axes of a tensor.
 //
-// Idea.   channel_sum works in two steps: many threads each sum a part of a channel (16 neighbouring floats at a
-//         time, in 16 accumulators, which a CPU turns into vector registers and a GPU into four 16-byte loads),
-//         then one thread a channel adds the parts in their order. No atomics, so the result never varies.
-//         reduce_sum gives each output to one warp: lanes stride through the reduced elements, then a tree of
-//         shuffles adds the lanes.
+// Idea.   channel_sum works in two steps: many threads each sum a part of a channel (16 neighbouring floats
+//         at a time, in 16 accumulators, which a CPU turns into vector registers and a GPU into four 16-byte
+//         loads), then one thread a channel adds the parts in their order. No atomics, so the result never
+//         varies. reduce_sum gives each output to one warp: lanes stride through the reduced elements, then a
+//         tree of shuffles adds the lanes.
 // Bytes.  4 an element; one addition in double.
 // Bound.  Memory bandwidth.
 #include "kernels/reduce/reduce.h"
@@ -33,9 +33,9 @@ Parts parts_of(const Activation& shape) {
 }
 
 // Thread = (part, channel): sums `count` samples' planes of its channel.
-__global__ void planar_parts(const float* __restrict__ dy,   // [samples, channels, spatial]
-                             double* __restrict__ parts,     // [parts, channels]
-                             Activation shape, int64_t count, int64_t threads) {
+__global__ void planar_parts(const float* __restrict__ dy,  // [samples, channels, spatial]
+                             double* __restrict__ parts,    // [parts, channels]
+                             Activation shape, int64_t count, int64_t threads LATHE_FLAT) {
   int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= threads) return;
   int64_t channels = shape.channel_blocks, channel = i % channels, first = i / channels * count;
@@ -54,10 +54,11 @@ __global__ void planar_parts(const float* __restrict__ dy,   // [samples, channe
   parts[i] = total;
 }
 
-// Thread = (part, channel block, group of kLanes lanes): sums `count` samples' positions of up to kLanes channels.
-__global__ void blocked_parts(const float* __restrict__ dy,   // [samples, channel_blocks, spatial, block]
-                              double* __restrict__ parts,     // [parts, channels]
-                              Activation shape, int64_t count, int64_t groups, int64_t threads) {
+// Thread = (part, channel block, group of kLanes lanes): sums `count` samples' positions of up to kLanes
+// channels.
+__global__ void blocked_parts(const float* __restrict__ dy,  // [samples, channel_blocks, spatial, block]
+                              double* __restrict__ parts,    // [parts, channels]
+                              Activation shape, int64_t count, int64_t groups, int64_t threads LATHE_FLAT) {
   int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= threads) return;
   int64_t group = i % groups, channel_block = i / groups % shape.channel_blocks;
@@ -66,7 +67,8 @@ __global__ void blocked_parts(const float* __restrict__ dy,   // [samples, chann
   int64_t width = shape.block - group * kLanes < kLanes ? shape.block - group * kLanes : kLanes;
   double sum[kLanes] = {};
   for (int64_t n = first; n < last; ++n) {
-    const float* row = dy + (n * shape.channel_blocks + channel_block) * shape.spatial * shape.block + group * kLanes;
+    const float* row =
+        dy + (n * shape.channel_blocks + channel_block) * shape.spatial * shape.block + group * kLanes;
     if (width == kLanes) {
       for (int64_t s = 0; s < shape.spatial; ++s, row += shape.block) {
         for (int lane = 0; lane < kLanes; ++lane) sum[lane] += static_cast<double>(row[lane]);
@@ -98,15 +100,16 @@ __device__ int64_t offset_of(int64_t index, int rank, const int64_t* extent, con
   return offset;
 }
 
-__global__ void reduce_kernel(const float* __restrict__ x, float* __restrict__ y,   // y: [plan.kept]
+__global__ void reduce_kernel(const float* __restrict__ x, float* __restrict__ y,  // y: [plan.kept]
                               ReducePlan plan, double factor) {
   int lane = static_cast<int>(threadIdx.x) % 32;
   int64_t output = (int64_t(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
-  if (output >= plan.kept) return;   // whole warps leave together
+  if (output >= plan.kept) return;  // whole warps leave together
   const float* base = x + offset_of(output, plan.kept_rank, plan.kept_extent, plan.kept_stride);
   double sum = 0;
   for (int64_t r = lane; r < plan.reduced; r += 32) {
-    sum += static_cast<double>(base[offset_of(r, plan.reduced_rank, plan.reduced_extent, plan.reduced_stride)]);
+    sum +=
+        static_cast<double>(base[offset_of(r, plan.reduced_rank, plan.reduced_extent, plan.reduced_stride)]);
   }
   for (int distance = 16; distance > 0; distance /= 2) sum += __shfl_down_sync(0xffffffffu, sum, distance);
   if (lane == 0) y[output] = static_cast<float>(sum * factor);
@@ -115,10 +118,13 @@ __global__ void reduce_kernel(const float* __restrict__ x, float* __restrict__ y
 }  // namespace
 
 int64_t channel_sum_workspace(const Activation& shape) {
-  return shape.elements() == 0 ? 0 : parts_of(shape).parts * shape.channels() * static_cast<int64_t>(sizeof(double));
+  return shape.elements() == 0
+             ? 0
+             : parts_of(shape).parts * shape.channels() * static_cast<int64_t>(sizeof(double));
 }
 
-void channel_sum(const float* dy, float* sums, const Activation& shape, void* workspace, cudaStream_t stream) {
+void channel_sum(const float* dy, float* sums, const Activation& shape, void* workspace,
+                 cudaStream_t stream) {
   int64_t channels = shape.channels();
   if (shape.elements() == 0) {
     cudaMemsetAsync(sums, 0, static_cast<size_t>(channels) * sizeof(float), stream);
@@ -128,7 +134,8 @@ void channel_sum(const float* dy, float* sums, const Activation& shape, void* wo
   Parts cut = parts_of(shape);
   int64_t threads = cut.parts * shape.channel_blocks * cut.lane_groups;
   if (shape.planar()) {
-    launch_flat<planar_parts>(blocks_for(threads, kThreads), kThreads, stream, dy, parts, shape, cut.count, threads);
+    launch_flat<planar_parts>(blocks_for(threads, kThreads), kThreads, stream, dy, parts, shape, cut.count,
+                              threads);
   } else {
     launch_flat<blocked_parts>(blocks_for(threads, kThreads), kThreads, stream, dy, parts, shape, cut.count,
                                cut.lane_groups, threads);

@@ -20,7 +20,7 @@ struct ReducePlan {
   int kept_rank = 0, reduced_rank = 0;
   int64_t kept_extent[kMaxRank] = {}, kept_stride[kMaxRank] = {};
   int64_t reduced_extent[kMaxRank] = {}, reduced_stride[kMaxRank] = {};
-  int64_t kept = 1, reduced = 1;   // products of the extents
+  int64_t kept = 1, reduced = 1;  // products of the extents
 };
 // y[k] = factor · Σ_r x[k, r].  y: [kept], dense. An empty sum is 0.
 void reduce_sum(const float* x, float* y, const ReducePlan& plan, double factor, cudaStream_t stream);

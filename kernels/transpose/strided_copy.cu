@@ -1,7 +1,7 @@
 // A copy between strided boxes.
 //
-// Idea.   The innermost axis of the output lies along threadIdx.x, so writes are contiguous; a thread finds its row's
-//         two offsets by dividing out the outer axes. One kernel for every rearrangement.
+// Idea.   The innermost axis of the output lies along threadIdx.x, so writes are contiguous; a thread finds
+//         its row's two offsets by dividing out the outer axes. One kernel for every rearrangement.
 // Bytes.  4 read and 4 written an element; a division for each outer axis.
 // Bound.  Memory bandwidth where the input's innermost stride is 1, otherwise its partly used sectors.
 #include "kernels/transpose/strided_copy.h"
@@ -32,14 +32,15 @@ __global__ void strided_copy_kernel(const float* in, float* out, CopyPlan plan, 
   int64_t row = (int64_t(blockIdx.z) * gridDim.y + blockIdx.y) * blockDim.y + threadIdx.y;
   if (row >= rows || column >= columns) return;
   Offsets offsets = row_offsets(row, plan);
-  out[offsets.out + column * plan.out_stride[plan.rank - 1]] = in[offsets.in + column * plan.in_stride[plan.rank - 1]];
+  out[offsets.out + column * plan.out_stride[plan.rank - 1]] =
+      in[offsets.in + column * plan.in_stride[plan.rank - 1]];
 }
 
 }  // namespace
 
 void strided_copy(const float* in, float* out, const CopyPlan& plan, cudaStream_t stream) {
   CopyPlan box = plan;
-  if (box.rank == 0) box.rank = 1, box.extent[0] = 1;   // a scalar
+  if (box.rank == 0) box.rank = 1, box.extent[0] = 1;  // a scalar
   int64_t rows = 1, columns = box.extent[box.rank - 1];
   for (int axis = 0; axis < box.rank - 1; ++axis) rows *= box.extent[axis];
   if (rows * columns == 0) return;

@@ -1,4 +1,5 @@
-// Copying between two arrangements of the same elements: slices, concatenation, broadcasts, changes of layout.
+// Copying between two arrangements of the same elements: slices, concatenation, broadcasts, changes of
+// layout.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,5 +1,5 @@
-// Adaptive average pooling: whatever the input's size, the output has output_size. Output o averages the inputs
-// [floor(o·in/out), ceil((o+1)·in/out)), PyTorch's rule. Implementations: layers/avg_pool.
+// Adaptive average pooling: whatever the input's size, the output has output_size. Output o averages the
+// inputs [floor(o·in/out), ceil((o+1)·in/out)), PyTorch's rule. Implementations: layers/avg_pool.
 #include "layers/pool.h"
 
 namespace lathe {
@@ -13,7 +13,8 @@ struct AdaptiveAvgPool final : Operation {
     require(type.shape.rank() == 4, call, "adaptive pooling needs N,C,H,W, x is " + to_string(type));
     const std::vector<int64_t>& size = call.attributes.integers("output_size");
     require(size.at(0) >= 1 && size.at(1) >= 1, call, "output_size must be at least 1");
-    require(type.shape[2] >= 1 && type.shape[3] >= 1, call, "adaptive pooling of an empty picture, x is " + to_string(type));
+    require(type.shape[2] >= 1 && type.shape[3] >= 1, call,
+            "adaptive pooling of an empty picture, x is " + to_string(type));
     type.shape = {type.shape[0], type.shape[1], size[0], size[1]};
     return {type};
   }

@@ -5,11 +5,12 @@
 namespace lathe {
 namespace {
 
-const RegisterImplementation forward("add", {"handwritten", only_f32, [](const Call& call, const Options&) {
+Prepared prepare_forward(const Call& call, const Options&) {
   return kernel_step([n = call.outputs[0].shape.elements()](const Bindings& b, cudaStream_t stream) {
     kernels::add(b.in<float>(0), b.in<float>(1), b.out<float>(0), n, stream);
   });
-}});
+}
+const RegisterImplementation forward("add", {"handwritten", only_f32, prepare_forward});
 
 }  // namespace
 }  // namespace lathe

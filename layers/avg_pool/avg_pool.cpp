@@ -1,5 +1,5 @@
-// Average pooling.  y = the mean of a window. Padding counts as zeros in the divisor with count_include_pad = 1
-// (what PyTorch does by default); with 0 only elements inside the input count.
+// Average pooling.  y = the mean of a window. Padding counts as zeros in the divisor with count_include_pad =
+// 1 (what PyTorch does by default); with 0 only elements inside the input count.
 #include "layers/pool.h"
 
 namespace lathe {
@@ -19,7 +19,8 @@ struct AvgPool final : Operation {
   Cost cost(const Call& call) const override {
     Cost cost = Operation::cost(call);
     const std::vector<int64_t>& window = call.attributes.integers("window");
-    cost.flops = static_cast<double>(call.outputs[0].shape.elements()) * static_cast<double>(window[0] * window[1]);
+    cost.flops =
+        static_cast<double>(call.outputs[0].shape.elements()) * static_cast<double>(window[0] * window[1]);
     return cost;
   }
   LayoutRule input_layout(const Call&, int) const override { return LayoutRule::tied; }
@@ -33,7 +34,8 @@ struct AvgPoolGradient final : Operation {
   Cost cost(const Call& call) const override {
     Cost cost = Operation::cost(call);
     const std::vector<int64_t>& window = call.attributes.integers("window");
-    cost.flops = static_cast<double>(call.inputs[0].shape.elements()) * static_cast<double>(window[0] * window[1]);
+    cost.flops =
+        static_cast<double>(call.inputs[0].shape.elements()) * static_cast<double>(window[0] * window[1]);
     return cost;
   }
   LayoutRule input_layout(const Call&, int) const override { return LayoutRule::tied; }

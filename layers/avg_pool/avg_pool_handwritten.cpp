@@ -25,7 +25,8 @@ Prepared backward(const Call& call, const Options&) {
 const RegisterImplementation fixed("avg_pool", {"handwritten", only_f32, forward});
 const RegisterImplementation fixed_gradient("avg_pool_gradient", {"handwritten", only_f32, backward});
 const RegisterImplementation adaptive("adaptive_avg_pool", {"handwritten", only_f32, forward});
-const RegisterImplementation adaptive_gradient("adaptive_avg_pool_gradient", {"handwritten", only_f32, backward});
+const RegisterImplementation adaptive_gradient("adaptive_avg_pool_gradient",
+                                               {"handwritten", only_f32, backward});
 
 }  // namespace
 }  // namespace lathe

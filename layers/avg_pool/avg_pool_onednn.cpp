@@ -47,8 +47,9 @@ std::string refusal(const Call& call, const Type& large, const Type& small) {
 
 dnnl::pooling_forward::primitive_desc forward_plan(const Call& call, const Type& large, const Type& small) {
   Plan p = plan_of(call.attributes, large, small);
-  dnnl::pooling_forward::desc description(dnnl::prop_kind::forward_training, p.kind, onednn::descriptor(large),
-                                          onednn::descriptor(small), p.stride, p.window, p.padding, p.padding_end);
+  dnnl::pooling_forward::desc description(dnnl::prop_kind::forward_training, p.kind,
+                                          onednn::descriptor(large), onednn::descriptor(small), p.stride,
+                                          p.window, p.padding, p.padding_end);
   return {description, onednn::user_scratchpad(), onednn::engine()};
 }
 
@@ -65,13 +66,14 @@ Prepared backward(const Call& call, const Options&) {
   return onednn::guarded(call, [&] {
     const Type &large = call.outputs[0], &small = call.inputs[0];
     Plan p = plan_of(call.attributes, large, small);
-    dnnl::pooling_backward::desc description(p.kind, onednn::descriptor(large), onednn::descriptor(small), p.stride,
-                                             p.window, p.padding, p.padding_end);
+    dnnl::pooling_backward::desc description(p.kind, onednn::descriptor(large), onednn::descriptor(small),
+                                             p.stride, p.window, p.padding, p.padding_end);
     dnnl::pooling_backward::primitive_desc plan(description, onednn::user_scratchpad(), onednn::engine(),
                                                 forward_plan(call, large, small));
     return onednn::as_step(dnnl::pooling_backward(plan), plan.scratchpad_desc(),
                            {{DNNL_ARG_DIFF_DST, plan.diff_dst_desc(), plan.diff_dst_desc()}},
-                           {{DNNL_ARG_DIFF_SRC, plan.diff_src_desc(), plan.diff_src_desc()}}, plan.impl_info_str());
+                           {{DNNL_ARG_DIFF_SRC, plan.diff_src_desc(), plan.diff_src_desc()}},
+                           plan.impl_info_str());
   });
 }
 
@@ -81,7 +83,8 @@ std::string backward_refusal(const Call& call) { return refusal(call, call.outpu
 const RegisterImplementation fixed("avg_pool", {"library", forward_refusal, forward});
 const RegisterImplementation fixed_gradient("avg_pool_gradient", {"library", backward_refusal, backward});
 const RegisterImplementation adaptive("adaptive_avg_pool", {"library", forward_refusal, forward});
-const RegisterImplementation adaptive_gradient("adaptive_avg_pool_gradient", {"library", backward_refusal, backward});
+const RegisterImplementation adaptive_gradient("adaptive_avg_pool_gradient",
+                                               {"library", backward_refusal, backward});
 
 }  // namespace
 }  // namespace lathe

@@ -1,7 +1,7 @@
-// Batch normalisation.  y = (x − mean)/sqrt(variance + epsilon)·gamma + beta for each channel (axis 1), over samples
-// and positions. Training uses the batch's own statistics (biased variance) and moves the running ones:
-// new = (1 − momentum)·old + momentum·batch, with the unbiased variance. Inference uses the running ones.
-// Statistics and parameters are f32 whatever x is.
+// Batch normalisation.  y = (x − mean)/sqrt(variance + epsilon)·gamma + beta for each channel (axis 1), over
+// samples and positions. Training uses the batch's own statistics (biased variance) and moves the running
+// ones: new = (1 − momentum)·old + momentum·batch, with the unbiased variance. Inference uses the running
+// ones. Statistics and parameters are f32 whatever x is.
 #include "layers/layer.h"
 
 namespace lathe {
@@ -13,7 +13,8 @@ void require_channels(const Call& call, size_t first, size_t last) {
   Type expected{DType::f32, {x.shape[1]}, Layout::nchw};
   for (size_t i = first; i < last; ++i) {
     require(call.inputs[i] == expected, call,
-            "batch norm's operand " + std::to_string(i) + " is " + to_string(call.inputs[i]) + ", x is " + to_string(x));
+            "batch norm's operand " + std::to_string(i) + " is " + to_string(call.inputs[i]) + ", x is " +
+                to_string(x));
   }
 }
 
@@ -39,9 +40,9 @@ struct BatchNorm final : Operation {
                               const std::vector<bool>&) const override {
     if (!dy[0]) return std::vector<Value>(5);
     Attributes attributes{{"epsilon", node.attributes.real("epsilon")}};
-    std::vector<Value> gradients =
-        graph.add("batch_norm_gradient",
-                  {node.inputs[0], dy[0], node.inputs[1], node.outputs[1], node.outputs[2]}, attributes, node.name);
+    std::vector<Value> gradients = graph.add(
+        "batch_norm_gradient", {node.inputs[0], dy[0], node.inputs[1], node.outputs[1], node.outputs[2]},
+        attributes, node.name);
     return {gradients[0], gradients[1], gradients[2], Value{}, Value{}};
   }
   Cost cost(const Call& call) const override { return channel_cost(call, 7, *this); }

@@ -9,40 +9,43 @@ int64_t channel_bytes(const Call& call, int64_t floats) {
   return call.inputs[0].shape[1] * floats * static_cast<int64_t>(sizeof(float));
 }
 
-const RegisterImplementation training("batch_norm", {"handwritten", only_f32, [](const Call& call, const Options&) {
+Prepared prepare_training(const Call& call, const Options&) {
   return kernel_step(
       [shape = activation(call.inputs[0]), epsilon = call.attributes.real("epsilon"),
        momentum = call.attributes.real("momentum")](const Bindings& b, cudaStream_t stream) {
         kernels::batch_norm_statistics(b.in<float>(0), b.out<float>(1), b.out<float>(2), b.out<float>(3),
                                        b.out<float>(4), shape, momentum, stream);
-        kernels::batch_norm_apply(b.in<float>(0), b.in<float>(1), b.in<float>(2), b.out<float>(1), b.out<float>(2),
-                                  b.out<float>(0), shape, epsilon, static_cast<float*>(b.workspace), stream);
+        kernels::batch_norm_apply(b.in<float>(0), b.in<float>(1), b.in<float>(2), b.out<float>(1),
+                                  b.out<float>(2), b.out<float>(0), shape, epsilon,
+                                  static_cast<float*>(b.workspace), stream);
       },
       channel_bytes(call, 1));
-}});
+}
+const RegisterImplementation training("batch_norm", {"handwritten", only_f32, prepare_training});
 
-const RegisterImplementation backward(
-    "batch_norm_gradient", {"handwritten", only_f32, [](const Call& call, const Options&) {
+Prepared prepare_backward(const Call& call, const Options&) {
   return kernel_step(
       [shape = activation(call.inputs[0]), epsilon = call.attributes.real("epsilon")](const Bindings& b,
-                                                                                     cudaStream_t stream) {
-        kernels::batch_norm_gradient(b.in<float>(0), b.in<float>(1), b.in<float>(2), b.in<float>(3), b.in<float>(4),
-                                     b.out<float>(0), b.out<float>(1), b.out<float>(2), shape, epsilon,
-                                     static_cast<float*>(b.workspace), stream);
+                                                                                      cudaStream_t stream) {
+        kernels::batch_norm_gradient(b.in<float>(0), b.in<float>(1), b.in<float>(2), b.in<float>(3),
+                                     b.in<float>(4), b.out<float>(0), b.out<float>(1), b.out<float>(2), shape,
+                                     epsilon, static_cast<float*>(b.workspace), stream);
       },
       channel_bytes(call, 3));
-}});
+}
+const RegisterImplementation backward("batch_norm_gradient", {"handwritten", only_f32, prepare_backward});
 
-const RegisterImplementation inference(
-    "batch_norm_inference", {"handwritten", only_f32, [](const Call& call, const Options&) {
+Prepared prepare_inference(const Call& call, const Options&) {
   return kernel_step(
       [shape = activation(call.inputs[0]), epsilon = call.attributes.real("epsilon")](const Bindings& b,
-                                                                                     cudaStream_t stream) {
-        kernels::batch_norm_apply(b.in<float>(0), b.in<float>(1), b.in<float>(2), b.in<float>(3), b.in<float>(4),
-                                  b.out<float>(0), shape, epsilon, static_cast<float*>(b.workspace), stream);
+                                                                                      cudaStream_t stream) {
+        kernels::batch_norm_apply(b.in<float>(0), b.in<float>(1), b.in<float>(2), b.in<float>(3),
+                                  b.in<float>(4), b.out<float>(0), shape, epsilon,
+                                  static_cast<float*>(b.workspace), stream);
       },
       channel_bytes(call, 1));
-}});
+}
+const RegisterImplementation inference("batch_norm_inference", {"handwritten", only_f32, prepare_inference});
 
 }  // namespace
 }  // namespace lathe

@@ -1,5 +1,5 @@
-// Batch normalisation by oneDNN. Its statistics are the batch's mean and biased variance; the running statistics
-// are moved here, in the same step.
+// Batch normalisation by oneDNN. Its statistics are the batch's mean and biased variance; the running
+// statistics are moved here, in the same step.
 #include <unordered_map>
 
 #include "layers/onednn.h"
@@ -12,7 +12,8 @@ using dnnl::normalization_flags;
 
 std::string supports(const Call& call) {
   std::string reason = only_f32(call);
-  if (reason.empty() && call.inputs[0].shape.elements() == 0) reason = "oneDNN: nothing to do for an empty tensor";
+  if (reason.empty() && call.inputs[0].shape.elements() == 0)
+    reason = "oneDNN: nothing to do for an empty tensor";
   if (reason.empty() && call.inputs[0].shape.rank() > 5) reason = "oneDNN normalises up to rank 5";
   return reason;
 }
@@ -21,8 +22,8 @@ const auto kScaleShift = normalization_flags::use_scale | normalization_flags::u
 
 dnnl::batch_normalization_forward::primitive_desc forward_plan(const Call& call, dnnl::prop_kind kind,
                                                                normalization_flags flags) {
-  dnnl::batch_normalization_forward::desc description(kind, onednn::descriptor(call.inputs[0]),
-                                                      static_cast<float>(call.attributes.real("epsilon")), flags);
+  dnnl::batch_normalization_forward::desc description(
+      kind, onednn::descriptor(call.inputs[0]), static_cast<float>(call.attributes.real("epsilon")), flags);
   return {description, onednn::user_scratchpad(), onednn::engine()};
 }
 
@@ -36,7 +37,7 @@ onednn::Operand channels(int argument, const Call& call) {
   return {argument, descriptor, descriptor};
 }
 
-const RegisterImplementation training("batch_norm", {"library", supports, [](const Call& call, const Options&) {
+Prepared prepare_training(const Call& call, const Options&) {
   Prepared prepared = onednn::guarded(call, [&] {
     auto plan = forward_plan(call, dnnl::prop_kind::forward_training, kScaleShift);
     return onednn::as_step(
@@ -46,7 +47,8 @@ const RegisterImplementation training("batch_norm", {"library", supports, [](con
         plan.impl_info_str());
   });
   const Shape& shape = call.inputs[0].shape;
-  double momentum = call.attributes.real("momentum"), count = static_cast<double>(shape.elements() / shape[1]);
+  double momentum = call.attributes.real("momentum"),
+         count = static_cast<double>(shape.elements() / shape[1]);
   auto bind = prepared.bind;
   prepared.bind = [bind, momentum, count, channels = shape[1]](const Bindings& b) -> Enqueue {
     Enqueue normalise = bind(b);
@@ -63,21 +65,24 @@ const RegisterImplementation training("batch_norm", {"library", supports, [](con
     return [normalise, move](cudaStream_t stream) { normalise(stream), move(stream); };
   };
   return prepared;
-}});
+}
+const RegisterImplementation training("batch_norm", {"library", supports, prepare_training});
 
-// The primitive asks for a shift too, though no gradient depends on it: as_step's operands are the node's, so this
-// one is bound here, with gamma in the shift's place.
-const RegisterImplementation backward("batch_norm_gradient", {"library", supports, [](const Call& call, const Options&) {
+// The primitive asks for a shift too, though no gradient depends on it: as_step's operands are the node's, so
+// this one is bound here, with gamma in the shift's place.
+Prepared prepare_backward(const Call& call, const Options&) {
   return onednn::guarded(call, [&]() -> Prepared {
     auto tensor = onednn::descriptor(call.inputs[0]), channel = onednn::descriptor(call.inputs[2]);
     auto forward = forward_plan(call, dnnl::prop_kind::forward_training, kScaleShift);
-    dnnl::batch_normalization_backward::desc description(
-        dnnl::prop_kind::backward, tensor, tensor, static_cast<float>(call.attributes.real("epsilon")), kScaleShift);
-    dnnl::batch_normalization_backward::primitive_desc plan(description, onednn::user_scratchpad(), onednn::engine(),
-                                                            forward);
-    auto bind = [plan, tensor, channel, primitive = dnnl::batch_normalization_backward(plan)](const Bindings& b) {
+    dnnl::batch_normalization_backward::desc description(dnnl::prop_kind::backward, tensor, tensor,
+                                                         static_cast<float>(call.attributes.real("epsilon")),
+                                                         kScaleShift);
+    dnnl::batch_normalization_backward::primitive_desc plan(description, onednn::user_scratchpad(),
+                                                            onednn::engine(), forward);
+    auto bind = [plan, tensor, channel,
+                 primitive = dnnl::batch_normalization_backward(plan)](const Bindings& b) {
       auto in = [&](int i, const dnnl::memory::desc& descriptor) {
-        return dnnl::memory(descriptor, onednn::engine(), const_cast<void*>(b.inputs.at(i)));   // only read
+        return dnnl::memory(descriptor, onednn::engine(), const_cast<void*>(b.inputs.at(i)));  // only read
       };
       auto out = [&](int i, const dnnl::memory::desc& descriptor) {
         return dnnl::memory(descriptor, onednn::engine(), b.outputs.at(i));
@@ -98,9 +103,10 @@ const RegisterImplementation backward("batch_norm_gradient", {"library", support
     };
     return {bind, static_cast<int64_t>(plan.scratchpad_desc().get_size()), plan.impl_info_str()};
   });
-}});
+}
+const RegisterImplementation backward("batch_norm_gradient", {"library", supports, prepare_backward});
 
-const RegisterImplementation inference("batch_norm_inference", {"library", supports, [](const Call& call, const Options&) {
+Prepared prepare_inference(const Call& call, const Options&) {
   return onednn::guarded(call, [&] {
     auto plan = forward_plan(call, dnnl::prop_kind::forward_inference,
                              kScaleShift | normalization_flags::use_global_stats);
@@ -110,7 +116,8 @@ const RegisterImplementation inference("batch_norm_inference", {"library", suppo
          channels(DNNL_ARG_MEAN, call), channels(DNNL_ARG_VARIANCE, call)},
         {data(DNNL_ARG_DST, call)}, plan.impl_info_str());
   });
-}});
+}
+const RegisterImplementation inference("batch_norm_inference", {"library", supports, prepare_inference});
 
 }  // namespace
 }  // namespace lathe

@@ -17,21 +17,24 @@ void for_channel(const Type& type, int64_t c, Body body) {
 }
 
 void normalise(const Call& call, const Bindings& b, int64_t c, double mean, double variance) {
-  double factor = static_cast<double>(b.in<float>(1)[c]) / std::sqrt(variance + call.attributes.real("epsilon"));
+  double factor =
+      static_cast<double>(b.in<float>(1)[c]) / std::sqrt(variance + call.attributes.real("epsilon"));
   for_channel(call.inputs[0], c, [&](int64_t i) {
-    double y = (static_cast<double>(b.in<float>(0)[i]) - mean) * factor + static_cast<double>(b.in<float>(2)[c]);
+    double y =
+        (static_cast<double>(b.in<float>(0)[i]) - mean) * factor + static_cast<double>(b.in<float>(2)[c]);
     b.out<float>(0)[i] = static_cast<float>(y);
   });
 }
 
-const RegisterImplementation training("batch_norm", {"reference", only_f32, [](const Call& call, const Options&) {
+Prepared prepare_training(const Call& call, const Options&) {
   return reference_step([call](const Bindings& b) {
     const Shape& shape = call.inputs[0].shape;
     double momentum = call.attributes.real("momentum");
     double count = static_cast<double>(shape.elements() / shape[1]);
     for (int64_t c = 0; c < shape[1]; ++c) {
       double mean = 0, squares = 0;
-      for_channel(call.inputs[0], c, [&](int64_t i) { mean += static_cast<double>(b.in<float>(0)[i]) / count; });
+      for_channel(call.inputs[0], c,
+                  [&](int64_t i) { mean += static_cast<double>(b.in<float>(0)[i]) / count; });
       for_channel(call.inputs[0], c, [&](int64_t i) {
         double distance = static_cast<double>(b.in<float>(0)[i]) - mean;
         squares += distance * distance;
@@ -46,16 +49,17 @@ const RegisterImplementation training("batch_norm", {"reference", only_f32, [](c
       normalise(call, b, c, mean, squares / count);
     }
   });
-}});
+}
+const RegisterImplementation training("batch_norm", {"reference", only_f32, prepare_training});
 
-const RegisterImplementation backward(
-    "batch_norm_gradient", {"reference", only_f32, [](const Call& call, const Options&) {
+Prepared prepare_backward(const Call& call, const Options&) {
   return reference_step([call](const Bindings& b) {
     const Shape& shape = call.inputs[0].shape;
     double count = static_cast<double>(shape.elements() / shape[1]);
     for (int64_t c = 0; c < shape[1]; ++c) {
       double mean = static_cast<double>(b.in<float>(3)[c]);
-      double deviation = 1 / std::sqrt(static_cast<double>(b.in<float>(4)[c]) + call.attributes.real("epsilon"));
+      double deviation =
+          1 / std::sqrt(static_cast<double>(b.in<float>(4)[c]) + call.attributes.real("epsilon"));
       double dgamma = 0, dbeta = 0;
       for_channel(call.inputs[0], c, [&](int64_t i) {
         double dy = static_cast<double>(b.in<float>(1)[i]);
@@ -71,16 +75,17 @@ const RegisterImplementation backward(
       });
     }
   });
-}});
+}
+const RegisterImplementation backward("batch_norm_gradient", {"reference", only_f32, prepare_backward});
 
-const RegisterImplementation inference(
-    "batch_norm_inference", {"reference", only_f32, [](const Call& call, const Options&) {
+Prepared prepare_inference(const Call& call, const Options&) {
   return reference_step([call](const Bindings& b) {
     for (int64_t c = 0; c < call.inputs[0].shape[1]; ++c) {
       normalise(call, b, c, static_cast<double>(b.in<float>(3)[c]), static_cast<double>(b.in<float>(4)[c]));
     }
   });
-}});
+}
+const RegisterImplementation inference("batch_norm_inference", {"reference", only_f32, prepare_inference});
 
 }  // namespace
 }  // namespace lathe

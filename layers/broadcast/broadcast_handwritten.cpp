@@ -4,11 +4,12 @@
 namespace lathe {
 namespace {
 
-const RegisterImplementation forward("broadcast", {"handwritten", copies_f32, [](const Call& call, const Options&) {
+Prepared prepare_forward(const Call& call, const Options&) {
   return kernel_step([plan = broadcast_plan(call)](const Bindings& b, cudaStream_t stream) {
     kernels::strided_copy(b.in<float>(0), b.out<float>(0), plan, stream);
   });
-}});
+}
+const RegisterImplementation forward("broadcast", {"handwritten", copies_f32, prepare_forward});
 
 }  // namespace
 }  // namespace lathe

@@ -1,5 +1,5 @@
-// Cast to another element type: f32, f16 and bf16 among each other (round to nearest even, NaN stays NaN, overflow
-// becomes infinity), and u8 to f32.
+// Cast to another element type: f32, f16 and bf16 among each other (round to nearest even, NaN stays NaN,
+// overflow becomes infinity), and u8 to f32.
 #include "layers/layer.h"
 
 namespace lathe {

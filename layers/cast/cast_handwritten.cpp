@@ -9,10 +9,11 @@ std::string any_type(const Call&) { return ""; }
 
 template <auto Kernel, typename In, typename Out>
 Prepared with(int64_t n) {
-  return kernel_step([n](const Bindings& b, cudaStream_t stream) { Kernel(b.in<In>(0), b.out<Out>(0), n, stream); });
+  return kernel_step(
+      [n](const Bindings& b, cudaStream_t stream) { Kernel(b.in<In>(0), b.out<Out>(0), n, stream); });
 }
 
-const RegisterImplementation forward("cast", {"handwritten", any_type, [](const Call& call, const Options&) {
+Prepared prepare_forward(const Call& call, const Options&) {
   DType from = call.inputs[0].dtype, to = call.outputs[0].dtype;
   int64_t n = call.outputs[0].shape.elements();
   size_t bytes = static_cast<size_t>(call.outputs[0].bytes());
@@ -26,7 +27,8 @@ const RegisterImplementation forward("cast", {"handwritten", any_type, [](const 
   return kernel_step([bytes](const Bindings& b, cudaStream_t stream) {
     cudaMemcpyAsync(b.outputs[0], b.inputs[0], bytes, cudaMemcpyDeviceToDevice, stream);
   });
-}});
+}
+const RegisterImplementation forward("cast", {"handwritten", any_type, prepare_forward});
 
 }  // namespace
 }  // namespace lathe

@@ -22,16 +22,21 @@ Prepared convert_from(DType to, int64_t n) {
   return convert<In, float>(n);
 }
 
-const RegisterImplementation forward("cast", {"reference", any_type, [](const Call& call, const Options&) {
+Prepared prepare_forward(const Call& call, const Options&) {
   DType to = call.outputs[0].dtype;
   int64_t n = call.outputs[0].shape.elements();
   switch (call.inputs[0].dtype) {
-    case DType::u8: return convert_from<uint8_t>(to, n);
-    case DType::f16: return convert_from<Eigen::half>(to, n);
-    case DType::bf16: return convert_from<Eigen::bfloat16>(to, n);
-    default: return convert_from<float>(to, n);
+    case DType::u8:
+      return convert_from<uint8_t>(to, n);
+    case DType::f16:
+      return convert_from<Eigen::half>(to, n);
+    case DType::bf16:
+      return convert_from<Eigen::bfloat16>(to, n);
+    default:
+      return convert_from<float>(to, n);
   }
-}});
+}
+const RegisterImplementation forward("cast", {"reference", any_type, prepare_forward});
 
 }  // namespace
 }  // namespace lathe

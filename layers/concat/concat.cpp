@@ -11,12 +11,15 @@ struct Concat final : Operation {
     require(!call.inputs.empty(), call, "nothing to concatenate");
     Type type = call.inputs[0];
     int64_t axis = call.attributes.integer("axis");
-    require(axis >= 0 && axis < type.shape.rank(), call, "concat has no axis " + std::to_string(axis) + " in " + to_string(type));
+    require(axis >= 0 && axis < type.shape.rank(), call,
+            "concat has no axis " + std::to_string(axis) + " in " + to_string(type));
     std::vector<int64_t> dims = type.shape.dims();
     dims[axis] = 0;
     for (const Type& input : call.inputs) {
-      bool fits = input.dtype == type.dtype && input.layout == type.layout && input.shape.rank() == type.shape.rank();
-      for (int64_t i = 0; fits && i < type.shape.rank(); ++i) fits = i == axis || input.shape[i] == type.shape[i];
+      bool fits =
+          input.dtype == type.dtype && input.layout == type.layout && input.shape.rank() == type.shape.rank();
+      for (int64_t i = 0; fits && i < type.shape.rank(); ++i)
+        fits = i == axis || input.shape[i] == type.shape[i];
       require(fits, call, "cannot concatenate " + to_string(type) + " and " + to_string(input));
       dims[axis] += input.shape[axis];
     }

@@ -7,7 +7,7 @@ namespace lathe {
 
 struct ConcatPiece {
   kernels::CopyPlan plan;
-  int64_t offset;   // of the piece in the output, in elements
+  int64_t offset;  // of the piece in the output, in elements
 };
 
 inline std::vector<ConcatPiece> concat_plans(const Call& call) {

@@ -6,7 +6,7 @@
 namespace lathe {
 namespace {
 
-const RegisterImplementation forward("concat", {"reference", copies_f32, [](const Call& call, const Options&) {
+Prepared prepare_forward(const Call& call, const Options&) {
   return reference_step([call](const Bindings& b) {
     int64_t axis = call.attributes.integer("axis"), outer = 1;
     for (int64_t i = 0; i < axis; ++i) outer *= call.outputs[0].shape[i];
@@ -18,7 +18,8 @@ const RegisterImplementation forward("concat", {"reference", copies_f32, [](cons
       }
     }
   });
-}});
+}
+const RegisterImplementation forward("concat", {"reference", copies_f32, prepare_forward});
 
 }  // namespace
 }  // namespace lathe

@@ -1,4 +1,5 @@
-// Top-1: 1 where the first maximum of a row of logits is at its label, otherwise 0. A row with a NaN is wrong.
+// Top-1: 1 where the first maximum of a row of logits is at its label, otherwise 0. A row with a NaN is
+// wrong.
 #include "layers/layer.h"
 
 namespace lathe {

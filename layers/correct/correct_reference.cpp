@@ -7,7 +7,7 @@
 namespace lathe {
 namespace {
 
-const RegisterImplementation forward("correct", {"reference", only_f32, [](const Call& call, const Options&) {
+Prepared prepare_forward(const Call& call, const Options&) {
   return reference_step([shape = call.inputs[0].shape](const Bindings& b) {
     for (int64_t n = 0; n < shape[0]; ++n) {
       const float *row = b.in<float>(0) + n * shape[1], *end = row + shape[1];
@@ -15,7 +15,8 @@ const RegisterImplementation forward("correct", {"reference", only_f32, [](const
       b.out<float>(0)[n] = !any_nan && std::max_element(row, end) - row == b.in<int32_t>(1)[n] ? 1.0f : 0.0f;
     }
   });
-}});
+}
+const RegisterImplementation forward("correct", {"reference", only_f32, prepare_forward});
 
 }  // namespace
 }  // namespace lathe

@@ -1,5 +1,5 @@
-// Dropout.  y = kept ? x/(1 − p) : 0. Which elements are kept depends on (seed, step, layer, position in N,C,H,W
-// order) alone, so the gradient is the same operation on dy: the mask is made again, never stored.
+// Dropout.  y = kept ? x/(1 − p) : 0. Which elements are kept depends on (seed, step, layer, position in
+// N,C,H,W order) alone, so the gradient is the same operation on dy: the mask is made again, never stored.
 #include "layers/layer.h"
 
 namespace lathe {
@@ -10,7 +10,8 @@ struct Dropout final : Operation {
   std::string_view name() const override { return "dropout"; }
   std::vector<Type> infer(const Call& call) const override {
     Type scalar{DType::i64, {}, Layout::nchw};
-    require(call.inputs[1] == scalar && call.inputs[2] == scalar, call, "dropout's seed and step must be i64 scalars");
+    require(call.inputs[1] == scalar && call.inputs[2] == scalar, call,
+            "dropout's seed and step must be i64 scalars");
     double p = call.attributes.real("p");
     require(p >= 0 && p < 1, call, "dropout's p must lie in [0, 1), it is " + std::to_string(p));
     return {call.inputs[0]};

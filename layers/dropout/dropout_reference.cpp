@@ -5,7 +5,7 @@
 namespace lathe {
 namespace {
 
-const RegisterImplementation forward("dropout", {"reference", only_f32, [](const Call& call, const Options&) {
+Prepared prepare_forward(const Call& call, const Options&) {
   return reference_step([call](const Bindings& b) {
     const Type& x = call.inputs[0];
     double p = call.attributes.real("p");
@@ -23,7 +23,8 @@ const RegisterImplementation forward("dropout", {"reference", only_f32, [](const
       b.out<float>(0)[at] = kept ? b.in<float>(0)[at] * static_cast<float>(1 / (1 - p)) : 0;
     }
   });
-}});
+}
+const RegisterImplementation forward("dropout", {"reference", only_f32, prepare_forward});
 
 }  // namespace
 }  // namespace lathe

@@ -9,7 +9,8 @@ Layout parse(const Call& call) {
   for (Layout layout : {Layout::nchw, Layout::nhwc, Layout::nchw8c, Layout::nchw16c}) {
     if (text == to_string(layout)) return layout;
   }
-  throw Error(ExitCode::usage, call.name + ": there is no layout '" + text + "'; nchw, nhwc, nchw8c and nchw16c are");
+  throw Error(ExitCode::usage,
+              call.name + ": there is no layout '" + text + "'; nchw, nhwc, nchw8c and nchw16c are");
 }
 
 // input: x [N, C, H, W]   output: y.  Attribute: layout text.

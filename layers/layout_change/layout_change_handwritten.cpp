@@ -41,17 +41,19 @@ kernels::CopyPlan plan_of(const Call& call) {
   std::stable_sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return a.out > b.out; });
   kernels::CopyPlan plan;
   for (const Axis& axis : axes) {
-    plan.extent[plan.rank] = axis.extent, plan.in_stride[plan.rank] = axis.in, plan.out_stride[plan.rank] = axis.out;
+    plan.extent[plan.rank] = axis.extent, plan.in_stride[plan.rank] = axis.in,
+    plan.out_stride[plan.rank] = axis.out;
     ++plan.rank;
   }
   return plan;
 }
 
-const RegisterImplementation forward("layout_change", {"handwritten", only_f32_tensors, [](const Call& call, const Options&) {
+Prepared prepare_forward(const Call& call, const Options&) {
   return kernel_step([plan = plan_of(call)](const Bindings& b, cudaStream_t stream) {
     kernels::strided_copy(b.in<float>(0), b.out<float>(0), plan, stream);
   });
-}});
+}
+const RegisterImplementation forward("layout_change", {"handwritten", only_f32_tensors, prepare_forward});
 
 }  // namespace
 }  // namespace lathe

@@ -26,14 +26,16 @@ struct MaxPool final : Operation {
   Cost cost(const Call& call) const override {
     Cost cost = Operation::cost(call);
     const std::vector<int64_t>& window = call.attributes.integers("window");
-    cost.flops = static_cast<double>(call.outputs[0].shape.elements()) * static_cast<double>(window[0] * window[1]);
+    cost.flops =
+        static_cast<double>(call.outputs[0].shape.elements()) * static_cast<double>(window[0] * window[1]);
     return cost;
   }
   LayoutRule input_layout(const Call&, int) const override { return LayoutRule::tied; }
   LayoutRule output_layout(const Call&, int) const override { return LayoutRule::tied; }
 };
 
-// inputs: index, dy [N, C, OH, OW]   output: dx [N, C, input_size].  Attributes: max_pool's and input_size ints[2].
+// inputs: index, dy [N, C, OH, OW]   output: dx [N, C, input_size].  Attributes: max_pool's and input_size
+// ints[2].
 struct MaxPoolGradient final : Operation {
   std::string_view name() const override { return "max_pool_gradient"; }
   std::vector<Type> infer(const Call& call) const override {

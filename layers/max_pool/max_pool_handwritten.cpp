@@ -5,20 +5,21 @@
 namespace lathe {
 namespace {
 
-const RegisterImplementation forward("max_pool", {"handwritten", only_f32, [](const Call& call, const Options&) {
+Prepared prepare_forward(const Call& call, const Options&) {
   return kernel_step([pool = pool_of(call.attributes, call.inputs[0], call.outputs[0])](const Bindings& b,
-                                                                                       cudaStream_t stream) {
+                                                                                        cudaStream_t stream) {
     kernels::max_pool(b.in<float>(0), b.out<float>(0), b.out<uint8_t>(1), pool, stream);
   });
-}});
+}
+const RegisterImplementation forward("max_pool", {"handwritten", only_f32, prepare_forward});
 
-const RegisterImplementation backward(
-    "max_pool_gradient", {"handwritten", only_f32, [](const Call& call, const Options&) {
+Prepared prepare_backward(const Call& call, const Options&) {
   return kernel_step([pool = pool_of(call.attributes, call.outputs[0], call.inputs[1])](const Bindings& b,
-                                                                                       cudaStream_t stream) {
+                                                                                        cudaStream_t stream) {
     kernels::max_pool_gradient(b.in<uint8_t>(0), b.in<float>(1), b.out<float>(0), pool, stream);
   });
-}});
+}
+const RegisterImplementation backward("max_pool_gradient", {"handwritten", only_f32, prepare_backward});
 
 }  // namespace
 }  // namespace lathe

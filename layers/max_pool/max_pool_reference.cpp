@@ -19,7 +19,7 @@ void for_each(const Shape& shape, Body body) {
   }
 }
 
-const RegisterImplementation forward("max_pool", {"reference", only_f32, [](const Call& call, const Options&) {
+Prepared prepare_forward(const Call& call, const Options&) {
   return reference_step([call](const Bindings& b) {
     const Shape &in = call.inputs[0].shape, &out = call.outputs[0].shape;
     ActivationIndex x_at(call.inputs[0]), y_at(call.outputs[0]);
@@ -33,16 +33,17 @@ const RegisterImplementation forward("max_pool", {"reference", only_f32, [](cons
         int64_t w = j * stride[1] - padding[1] + position % window[1];
         if (h < 0 || h >= in[2] || w < 0 || w >= in[3]) continue;
         float value = b.in<float>(0)[x_at(n, c, h * in[3] + w)];
-        if (where < 0 || value > best || (std::isnan(value) && !std::isnan(best))) best = value, where = position;
+        if (where < 0 || value > best || (std::isnan(value) && !std::isnan(best)))
+          best = value, where = position;
       }
       b.out<float>(0)[y_at(n, c, i * out[3] + j)] = best;
       b.out<uint8_t>(1)[y_at(n, c, i * out[3] + j)] = static_cast<uint8_t>(where);
     });
   });
-}});
+}
+const RegisterImplementation forward("max_pool", {"reference", only_f32, prepare_forward});
 
-const RegisterImplementation backward(
-    "max_pool_gradient", {"reference", only_f32, [](const Call& call, const Options&) {
+Prepared prepare_backward(const Call& call, const Options&) {
   return reference_step([call](const Bindings& b) {
     const Shape &in = call.outputs[0].shape, &out = call.inputs[1].shape;
     ActivationIndex dx_at(call.outputs[0]), dy_at(call.inputs[1]);
@@ -57,7 +58,8 @@ const RegisterImplementation backward(
       if (h >= 0 && h < in[2] && w >= 0 && w < in[3]) dx[dx_at(n, c, h * in[3] + w)] += b.in<float>(1)[from];
     });
   });
-}});
+}
+const RegisterImplementation backward("max_pool_gradient", {"reference", only_f32, prepare_backward});
 
 }  // namespace
 }  // namespace lathe

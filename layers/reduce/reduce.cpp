@@ -6,7 +6,8 @@ namespace {
 
 // The node that repeats dy along the axes that a reduction of x removed.
 Value spread(Graph& graph, const Node& node, Value dy) {
-  Attributes attributes{{"shape", graph.type(node.inputs[0]).shape.dims()}, {"axes", node.attributes.integers("axes")}};
+  Attributes attributes{{"shape", graph.type(node.inputs[0]).shape.dims()},
+                        {"axes", node.attributes.integers("axes")}};
   return graph.add1("broadcast", {dy}, attributes, node.name);
 }
 
@@ -38,7 +39,8 @@ struct ReduceMean final : ReduceSum {
   std::string_view name() const override { return "reduce_mean"; }
   std::vector<Type> infer(const Call& call) const override {
     std::vector<Type> types = ReduceSum::infer(call);
-    require(call.inputs[0].shape.elements() > 0, call, "no mean of nothing: x is " + to_string(call.inputs[0]));
+    require(call.inputs[0].shape.elements() > 0, call,
+            "no mean of nothing: x is " + to_string(call.inputs[0]));
     return types;
   }
   std::vector<Value> gradient(Graph& graph, const Node& node, const std::vector<Value>& dy,

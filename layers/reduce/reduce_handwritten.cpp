@@ -32,14 +32,14 @@ Prepared reduction(const kernels::ReducePlan& plan, double factor) {
   });
 }
 
-const RegisterImplementation sum("reduce_sum", {"handwritten", supports, [](const Call& call, const Options&) {
-  return reduction(plan_of(call), 1);
-}});
+Prepared prepare_sum(const Call& call, const Options&) { return reduction(plan_of(call), 1); }
+const RegisterImplementation sum("reduce_sum", {"handwritten", supports, prepare_sum});
 
-const RegisterImplementation mean("reduce_mean", {"handwritten", supports, [](const Call& call, const Options&) {
+Prepared prepare_mean(const Call& call, const Options&) {
   kernels::ReducePlan plan = plan_of(call);
   return reduction(plan, 1 / static_cast<double>(plan.reduced));
-}});
+}
+const RegisterImplementation mean("reduce_mean", {"handwritten", supports, prepare_mean});
 
 }  // namespace
 }  // namespace lathe

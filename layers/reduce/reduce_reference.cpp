@@ -26,16 +26,15 @@ Prepared reduction(const Call& call, bool mean) {
     for (int64_t i = 0; i < shape.elements(); ++i) {
       sums[output_of(i, shape, call.attributes.integers("axes"))] += static_cast<double>(b.in<float>(0)[i]);
     }
-    std::transform(sums.begin(), sums.end(), b.out<float>(0), [&](double s) { return static_cast<float>(s / divisor); });
+    std::transform(sums.begin(), sums.end(), b.out<float>(0),
+                   [&](double s) { return static_cast<float>(s / divisor); });
   });
 }
 
-const RegisterImplementation sum("reduce_sum", {"reference", copies_f32, [](const Call& call, const Options&) {
-  return reduction(call, false);
-}});
-const RegisterImplementation mean("reduce_mean", {"reference", copies_f32, [](const Call& call, const Options&) {
-  return reduction(call, true);
-}});
+Prepared prepare_sum(const Call& call, const Options&) { return reduction(call, false); }
+const RegisterImplementation sum("reduce_sum", {"reference", copies_f32, prepare_sum});
+Prepared prepare_mean(const Call& call, const Options&) { return reduction(call, true); }
+const RegisterImplementation mean("reduce_mean", {"reference", copies_f32, prepare_mean});
 
 }  // namespace
 }  // namespace lathe

@@ -40,7 +40,8 @@ struct SliceGradient final : Operation {
     Type type = call.inputs[0];
     int64_t axis = call.attributes.integer("axis"), begin = call.attributes.integer("begin");
     int64_t input = call.attributes.integer("input_size");
-    require(axis >= 0 && axis < type.shape.rank() && begin >= 0 && begin <= input && type.shape[axis] <= input - begin,
+    require(axis >= 0 && axis < type.shape.rank() && begin >= 0 && begin <= input &&
+                type.shape[axis] <= input - begin,
             call, to_string(type) + " is no slice {" + to_string(call.attributes) + "}");
     std::vector<int64_t> dims = type.shape.dims();
     dims[axis] = input;

@@ -21,22 +21,24 @@ Runs runs_of(const Call& call, const Shape& small, const Shape& large) {
   return runs;
 }
 
-const RegisterImplementation forward("slice", {"reference", copies_f32, [](const Call& call, const Options&) {
+Prepared prepare_forward(const Call& call, const Options&) {
   return reference_step([r = runs_of(call, call.outputs[0].shape, call.inputs[0].shape)](const Bindings& b) {
     for (int64_t o = 0; o < r.outer; ++o) {
       std::copy_n(b.in<float>(0) + o * r.large + r.begin, r.small, b.out<float>(0) + o * r.small);
     }
   });
-}});
+}
+const RegisterImplementation forward("slice", {"reference", copies_f32, prepare_forward});
 
-const RegisterImplementation backward("slice_gradient", {"reference", copies_f32, [](const Call& call, const Options&) {
+Prepared prepare_backward(const Call& call, const Options&) {
   return reference_step([r = runs_of(call, call.inputs[0].shape, call.outputs[0].shape)](const Bindings& b) {
     std::fill_n(b.out<float>(0), r.outer * r.large, 0.0f);
     for (int64_t o = 0; o < r.outer; ++o) {
       std::copy_n(b.in<float>(0) + o * r.small, r.small, b.out<float>(0) + o * r.large + r.begin);
     }
   });
-}});
+}
+const RegisterImplementation backward("slice_gradient", {"reference", copies_f32, prepare_backward});
 
 }  // namespace
 }  // namespace lathe

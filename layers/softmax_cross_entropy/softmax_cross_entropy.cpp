@@ -1,6 +1,7 @@
 // Softmax and cross-entropy in one, so that no probability is ever rounded to 0 before its logarithm.
 //   loss = (1 − smoothing)·(−log p[label]) + smoothing/K·Σ_k −log p[k]
-// A row with a logit that is not finite, or a label outside [0, K), has the loss NaN: divergence must be seen.
+// A row with a logit that is not finite, or a label outside [0, K), has the loss NaN: divergence must be
+// seen.
 #include "layers/layer.h"
 
 namespace lathe {
@@ -8,14 +9,16 @@ namespace {
 
 void require_rows(const Call& call) {
   const Type &logits = call.inputs[0], &labels = call.inputs[1];
-  require(logits.shape.rank() == 2 && logits.shape[1] > 0, call, "cross-entropy needs logits [N, K], they are " + to_string(logits));
+  require(logits.shape.rank() == 2 && logits.shape[1] > 0, call,
+          "cross-entropy needs logits [N, K], they are " + to_string(logits));
   require(labels == Type{DType::i32, {logits.shape[0]}, Layout::nchw}, call,
           "labels are " + to_string(labels) + ", logits are " + to_string(logits));
 }
 
 void require_smoothing(const Call& call) {
   double smoothing = call.attributes.real("smoothing");
-  require(smoothing >= 0 && smoothing <= 1, call, "label smoothing must lie in 0 … 1, it is " + std::to_string(smoothing));
+  require(smoothing >= 0 && smoothing <= 1, call,
+          "label smoothing must lie in 0 … 1, it is " + std::to_string(smoothing));
 }
 
 Cost row_cost(const Call& call, const Operation& operation) {

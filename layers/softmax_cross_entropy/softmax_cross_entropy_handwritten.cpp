@@ -5,23 +5,24 @@
 namespace lathe {
 namespace {
 
-const RegisterImplementation forward(
-    "softmax_cross_entropy", {"handwritten", only_f32, [](const Call& call, const Options&) {
+Prepared prepare_forward(const Call& call, const Options&) {
   return kernel_step([shape = call.inputs[0].shape, smoothing = call.attributes.real("smoothing")](
                          const Bindings& b, cudaStream_t stream) {
-    kernels::softmax_cross_entropy(b.in<float>(0), b.in<int32_t>(1), b.out<float>(0), shape[0], shape[1], smoothing,
-                                   stream);
+    kernels::softmax_cross_entropy(b.in<float>(0), b.in<int32_t>(1), b.out<float>(0), shape[0], shape[1],
+                                   smoothing, stream);
   });
-}});
+}
+const RegisterImplementation forward("softmax_cross_entropy", {"handwritten", only_f32, prepare_forward});
 
-const RegisterImplementation backward(
-    "softmax_cross_entropy_gradient", {"handwritten", only_f32, [](const Call& call, const Options&) {
+Prepared prepare_backward(const Call& call, const Options&) {
   return kernel_step([shape = call.inputs[0].shape, smoothing = call.attributes.real("smoothing")](
                          const Bindings& b, cudaStream_t stream) {
     kernels::softmax_cross_entropy_gradient(b.in<float>(0), b.in<int32_t>(1), b.in<float>(2), b.out<float>(0),
                                             shape[0], shape[1], smoothing, stream);
   });
-}});
+}
+const RegisterImplementation backward("softmax_cross_entropy_gradient",
+                                      {"handwritten", only_f32, prepare_backward});
 
 }  // namespace
 }  // namespace lathe

@@ -17,21 +17,21 @@ Eigen::ArrayXd minus_log_p(const Call& call, const Bindings& b, int64_t n) {
   return maximum - x + std::log((x - maximum).exp().sum());
 }
 
-const RegisterImplementation forward(
-    "softmax_cross_entropy", {"reference", only_f32, [](const Call& call, const Options&) {
+Prepared prepare_forward(const Call& call, const Options&) {
   return reference_step([call](const Bindings& b) {
     double smoothing = call.attributes.real("smoothing");
     for (int64_t n = 0; n < call.inputs[0].shape[0]; ++n) {
       Eigen::ArrayXd loss = minus_log_p(call, b, n);
-      b.out<float>(0)[n] = loss.size() == 0 ? std::numeric_limits<float>::quiet_NaN()
-                                            : static_cast<float>((1 - smoothing) * loss[b.in<int32_t>(1)[n]] +
-                                                                 smoothing * loss.mean());
+      b.out<float>(0)[n] =
+          loss.size() == 0
+              ? std::numeric_limits<float>::quiet_NaN()
+              : static_cast<float>((1 - smoothing) * loss[b.in<int32_t>(1)[n]] + smoothing * loss.mean());
     }
   });
-}});
+}
+const RegisterImplementation forward("softmax_cross_entropy", {"reference", only_f32, prepare_forward});
 
-const RegisterImplementation backward(
-    "softmax_cross_entropy_gradient", {"reference", only_f32, [](const Call& call, const Options&) {
+Prepared prepare_backward(const Call& call, const Options&) {
   return reference_step([call](const Bindings& b) {
     int64_t classes = call.inputs[0].shape[1];
     double smoothing = call.attributes.real("smoothing");
@@ -47,7 +47,9 @@ const RegisterImplementation backward(
       dlogits = (static_cast<double>(b.in<float>(2)[n]) * ((-loss).exp() - target)).cast<float>();
     }
   });
-}});
+}
+const RegisterImplementation backward("softmax_cross_entropy_gradient",
+                                      {"reference", only_f32, prepare_backward});
 
 }  // namespace
 }  // namespace lathe

@@ -21,7 +21,8 @@ TEST(Philox, KnownAnswersOfRandom123) {
   EXPECT_EQ(ones[1], 0x41c83b0eu);
   EXPECT_EQ(ones[2], 0xa20bc7c6u);
   EXPECT_EQ(ones[3], 0x6d5451fdu);
-  Philox4 pi = philox4x32_10({{0x243f6a88u, 0x85a308d3u, 0x13198a2eu, 0x03707344u}}, 0xa4093822u, 0x299f31d0u);
+  Philox4 pi =
+      philox4x32_10({{0x243f6a88u, 0x85a308d3u, 0x13198a2eu, 0x03707344u}}, 0xa4093822u, 0x299f31d0u);
   EXPECT_EQ(pi[0], 0xd16cfe09u);
   EXPECT_EQ(pi[1], 0x94fdccebu);
   EXPECT_EQ(pi[2], 0x5001e420u);

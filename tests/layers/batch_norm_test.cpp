@@ -46,13 +46,17 @@ TEST(BatchNorm, EqualsPyTorch) {
   Tensor gamma = tensor({2}, {2, -1}), beta = tensor({2}, {0.5, 1});
   for (const std::string& kind : Registry::instance().kinds("batch_norm")) {
     auto y = run("batch_norm", kind, {x, gamma, beta, filled({2}, 0), filled({2}, 1)}, training());
-    expect_close(y[0], tensor({4, 2}, {-1.551509, 0.7894412, -0.8055059, -0.3335386, 0.6865008, 2.473911, 3.670514,
-                                       1.070186}), 1e-5, 1e-6, kind);
+    expect_close(y[0],
+                 tensor({4, 2}, {-1.551509, 0.7894412, -0.8055059, -0.3335386, 0.6865008, 2.473911, 3.670514,
+                                 1.070186}),
+                 1e-5, 1e-6, kind);
     expect_close(y[3], tensor({2}, {0.375, 0.625}), 1e-6, 0, kind);
     expect_close(y[4], tensor({2}, {1.858333, 43.19167}), 1e-6, 0, kind);
     auto g = run("batch_norm_gradient", kind, {x, dy, gamma, y[1], y[2]}, epsilon());
-    expect_close(g[0], tensor({4, 2}, {0.8822291, 0.04563834, -0.1167664, -0.04785111, -1.368754, -0.03872344,
-                                       0.6032912, 0.04093621}), 1e-5, 1e-6, kind);
+    expect_close(g[0],
+                 tensor({4, 2}, {0.8822291, 0.04563834, -0.1167664, -0.04785111, -1.368754, -0.03872344,
+                                 0.6032912, 0.04093621}),
+                 1e-5, 1e-6, kind);
     expect_close(g[1], tensor({2}, {3.636766, 1.193166}), 1e-5, 0, kind);
     expect_close(g[2], tensor({2}, {3, 3}), 1e-6, 0, kind);
   }
@@ -60,12 +64,14 @@ TEST(BatchNorm, EqualsPyTorch) {
 
 TEST(BatchNorm, InferenceUsesTheRunningStatistics) {
   for (const std::string& kind : Registry::instance().kinds("batch_norm_inference")) {
-    Tensor y = run("batch_norm_inference", kind,
-                   {filled({1, 1, 1, 1}, 300), filled({1}, 1), filled({1}, 0), filled({1}, 0), filled({1}, 90000)},
-                   epsilon())[0];
+    Tensor y =
+        run("batch_norm_inference", kind,
+            {filled({1, 1, 1, 1}, 300), filled({1}, 1), filled({1}, 0), filled({1}, 0), filled({1}, 90000)},
+            epsilon())[0];
     expect_close(y, filled({1, 1, 1, 1}, 1), 1e-6, 0, kind);
     y = run("batch_norm_inference", kind,
-            {filled({1, 1, 1, 1}, 5), filled({1}, 4), filled({1}, 0), filled({1}, 1), filled({1}, 9)}, epsilon())[0];
+            {filled({1, 1, 1, 1}, 5), filled({1}, 4), filled({1}, 0), filled({1}, 1), filled({1}, 9)},
+            epsilon())[0];
     expect_close(y, filled({1, 1, 1, 1}, 5.33333), 1e-5, 0, kind);
   }
 }
@@ -74,13 +80,14 @@ TEST(BatchNorm, OneValueAChannelIsRefusedWhileTraining) {
   expect_refused("batch_norm", plain(random({1, 3, 1, 1}, 1)), training(), "more than one value a channel");
   expect_refused("batch_norm", plain(random({1, 3}, 1)), training(), "more than one value a channel");
   call_for("batch_norm", plain(random({1, 3, 4, 4}, 1)), training());
-  expect_refused("batch_norm", {random({2, 3}, 1), filled({2}, 1), filled({3}, 1), filled({3}, 1), filled({3}, 1)},
+  expect_refused("batch_norm",
+                 {random({2, 3}, 1), filled({2}, 1), filled({3}, 1), filled({3}, 1), filled({3}, 1)},
                  training(), "operand 1");
 }
 
 TEST(BatchNorm, EveryImplementationAgrees) {
-  for (const Shape& shape : {Shape{2, 16, 3, 5}, Shape{7, 33}, Shape{3, 5, 7, 1}, Shape{1, 48, 4, 4}, Shape{2, 1, 1, 1},
-                             Shape{40, 16, 2, 2}, Shape{2, 40, 17, 17}}) {
+  for (const Shape& shape : {Shape{2, 16, 3, 5}, Shape{7, 33}, Shape{3, 5, 7, 1}, Shape{1, 48, 4, 4},
+                             Shape{2, 1, 1, 1}, Shape{40, 16, 2, 2}, Shape{2, 40, 17, 17}}) {
     Shape c{shape[1]};
     Tensor x = random(shape, 1, -2, 3), gamma = random(c, 2), beta = random(c, 3), mean = random(c, 4);
     Tensor variance = random(c, 5, 0.1, 2), dy = random(shape, 6);
@@ -92,7 +99,8 @@ TEST(BatchNorm, EveryImplementationAgrees) {
 
 TEST(BatchNorm, GradientsAreFiniteDifferences) {
   Shape c{2};
-  std::vector<Tensor> inputs = {random({3, 2, 2, 2}, 1), random(c, 2), random(c, 3), random(c, 4), random(c, 5, 0.5, 2)};
+  std::vector<Tensor> inputs = {random({3, 2, 2, 2}, 1), random(c, 2), random(c, 3), random(c, 4),
+                                random(c, 5, 0.5, 2)};
   check_gradient("batch_norm", inputs, training(1e-2), {true, true, true, false, false},
                  {.tolerance = {5e-3, 5e-3}, .differentiable = {true, false, false, false, false}});
   check_gradient("batch_norm_inference", inputs, epsilon(1e-2), {true, true, true, false, false});

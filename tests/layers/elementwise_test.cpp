@@ -1,5 +1,5 @@
-// ReLU, bias, add, multiply, scale, dropout, cast: over odd sizes, odd addresses and every layout, with NaN and the
-// corners of 16-bit conversion.
+// ReLU, bias, add, multiply, scale, dropout, cast: over odd sizes, odd addresses and every layout, with NaN
+// and the corners of 16-bit conversion.
 #include <cmath>
 
 #include "tests/layers/harness.h"
@@ -64,7 +64,7 @@ TEST(Bias, AddsToItsChannel) {
   expect_refused("bias", {random({2, 3}, 1), random({2}, 1)}, {}, "b is");
 }
 
-TEST(Bias, GradientOfManyIsExact) {   // 2^24 + 1 ones would stick in a float accumulator
+TEST(Bias, GradientOfManyIsExact) {  // 2^24 + 1 ones would stick in a float accumulator
   Tensor dy = filled({64, 1, 128, 128}, 1);
   for (double& value : dy.values) value = 16.0 + 1.0 / 1024;
   double expected = static_cast<double>(dy.values.size()) * (16.0 + 1.0 / 1024);
@@ -90,8 +90,10 @@ TEST(Arithmetic, AgreesAndHasItsGradients) {
 
 Attributes drop(double p, int64_t layer = 0) { return {{"p", p}, {"layer", layer}}; }
 Tensor dropped(const Shape& shape, int64_t seed, int64_t step, const Attributes& attributes) {
-  return run("dropout", "handwritten", {filled(shape, 1), scalar(static_cast<double>(seed), DType::i64),
-                                        scalar(static_cast<double>(step), DType::i64)}, attributes)[0];
+  return run("dropout", "handwritten",
+             {filled(shape, 1), scalar(static_cast<double>(seed), DType::i64),
+              scalar(static_cast<double>(step), DType::i64)},
+             attributes)[0];
 }
 
 TEST(Dropout, KeepsItsShareAndScalesIt) {
@@ -114,7 +116,8 @@ TEST(Dropout, TheMaskDependsOnSeedStepLayerAndPositionAlone) {
   EXPECT_EQ(flat.values, y.values) << "another shape, the same positions";
   for (Layout layout : {Layout::nhwc, Layout::nchw8c, Layout::nchw16c}) {
     Tensor x = in_layout(filled({4, 16, 5, 5}, 1), layout);
-    Tensor other = run("dropout", "handwritten", {x, scalar(1, DType::i64), scalar(1, DType::i64)}, drop(0.5))[0];
+    Tensor other =
+        run("dropout", "handwritten", {x, scalar(1, DType::i64), scalar(1, DType::i64)}, drop(0.5))[0];
     EXPECT_EQ(other.values, y.values) << to_string(layout);
   }
 }
@@ -131,7 +134,8 @@ TEST(Dropout, AgreesHasItsGradientAndRefusesNonsense) {
   expect_refused("dropout", {random({3}, 1), seed, step}, drop(kNaN), "[0, 1)");
 }
 
-std::vector<double> cast(const std::vector<double>& values, DType from, const std::string& to, const std::string& kind) {
+std::vector<double> cast(const std::vector<double>& values, DType from, const std::string& to,
+                         const std::string& kind) {
   Tensor x = tensor({static_cast<int64_t>(values.size())}, values, from);
   return run("cast", kind, {x}, {{"dtype", to}})[0].values;
 }
@@ -141,13 +145,29 @@ TEST(Cast, RoundsToNearestEvenAsHardwareDoes) {
     SCOPED_TRACE(kind);
     // each: f32 → f16
     std::vector<std::pair<double, double>> half = {
-        {65504, 65504}, {65519.996, 65504}, {65520, kInf}, {0x1p-14, 0x1p-14}, {0x1p-24, 0x1p-24}, {0x1p-25, 0},
-        {static_cast<double>(std::nextafter(0x1p-25f, 1.0f)), 0x1p-24}, {1 + 0x1p-11, 1}, {1 + 3 * 0x1p-11, 1 + 0x1p-9},
-        {0.1, 0.0999755859375}, {-65520, -kInf}, {kInf, kInf}, {-0x1p-24, -0x1p-24}, {0x1p-149, 0}, {-2.5, -2.5}};
+        {65504, 65504},
+        {65519.996, 65504},
+        {65520, kInf},
+        {0x1p-14, 0x1p-14},
+        {0x1p-24, 0x1p-24},
+        {0x1p-25, 0},
+        {static_cast<double>(std::nextafter(0x1p-25f, 1.0f)), 0x1p-24},
+        {1 + 0x1p-11, 1},
+        {1 + 3 * 0x1p-11, 1 + 0x1p-9},
+        {0.1, 0.0999755859375},
+        {-65520, -kInf},
+        {kInf, kInf},
+        {-0x1p-24, -0x1p-24},
+        {0x1p-149, 0},
+        {-2.5, -2.5}};
     // each: f32 → bf16
-    std::vector<std::pair<double, double>> brain = {
-        {1 + 0x1p-8, 1}, {1 + 0x1p-8 + 0x1p-23, 1 + 0x1p-7}, {1 + 3 * 0x1p-8, 1 + 0x1p-6}, {3.14, 3.140625},
-        {3.40282347e38, kInf}, {-1.5, -1.5}, {kInf, kInf}};
+    std::vector<std::pair<double, double>> brain = {{1 + 0x1p-8, 1},
+                                                    {1 + 0x1p-8 + 0x1p-23, 1 + 0x1p-7},
+                                                    {1 + 3 * 0x1p-8, 1 + 0x1p-6},
+                                                    {3.14, 3.140625},
+                                                    {3.40282347e38, kInf},
+                                                    {-1.5, -1.5},
+                                                    {kInf, kInf}};
     for (auto [in, out] : half) EXPECT_EQ(cast({in}, DType::f32, "f16", kind)[0], out) << in;
     for (auto [in, out] : brain) EXPECT_EQ(cast({in}, DType::f32, "bf16", kind)[0], out) << in;
     EXPECT_TRUE(std::signbit(cast({-0.0}, DType::f32, "f16", kind)[0]));
@@ -164,8 +184,9 @@ TEST(Cast, EveryHalfAndEveryBrainFloatSurvivesTheTrip) {
       bool half = dtype == DType::f16;
       int mantissa_bits = half ? 10 : 7, bias = half ? 15 : 127, all = half ? 31 : 255;
       int mantissa = bits & ((1 << mantissa_bits) - 1), exponent = (bits & 0x7FFF) >> mantissa_bits;
-      double value = exponent == 0 ? std::ldexp(mantissa, 1 - bias - mantissa_bits)
-                                   : std::ldexp(mantissa + (1 << mantissa_bits), exponent - bias - mantissa_bits);
+      double value = exponent == 0
+                         ? std::ldexp(mantissa, 1 - bias - mantissa_bits)
+                         : std::ldexp(mantissa + (1 << mantissa_bits), exponent - bias - mantissa_bits);
       if (exponent == all) value = mantissa == 0 ? kInf : kNaN;
       every.push_back(bits & 0x8000 ? -value : value);
     }

@@ -23,7 +23,8 @@ using Bytes = std::vector<std::byte>;
 int64_t place(const Type& type, int64_t i) {
   if (type.layout == Layout::nchw || type.shape.rank() != 4) return i;
   ChannelView view = channel_view(type);
-  int64_t s = i % view.spatial, c = i / view.spatial % view.channels(), n = i / view.spatial / view.channels();
+  int64_t s = i % view.spatial, c = i / view.spatial % view.channels(),
+          n = i / view.spatial / view.channels();
   return ((n * view.channel_blocks + c / view.block) * view.spatial + s) * view.block + c % view.block;
 }
 
@@ -44,12 +45,24 @@ Bytes encode(const Tensor& tensor) {
     int64_t at = place(tensor.type, i);
     double value = tensor.values[i];
     switch (tensor.type.dtype) {
-      case DType::f32: store(bytes, at, static_cast<float>(value)); break;
-      case DType::f16: store(bytes, at, Eigen::half(static_cast<float>(value))); break;
-      case DType::bf16: store(bytes, at, Eigen::bfloat16(static_cast<float>(value))); break;
-      case DType::u8: store(bytes, at, static_cast<uint8_t>(value)); break;
-      case DType::i32: store(bytes, at, static_cast<int32_t>(value)); break;
-      case DType::i64: store(bytes, at, static_cast<int64_t>(value)); break;
+      case DType::f32:
+        store(bytes, at, static_cast<float>(value));
+        break;
+      case DType::f16:
+        store(bytes, at, Eigen::half(static_cast<float>(value)));
+        break;
+      case DType::bf16:
+        store(bytes, at, Eigen::bfloat16(static_cast<float>(value)));
+        break;
+      case DType::u8:
+        store(bytes, at, static_cast<uint8_t>(value));
+        break;
+      case DType::i32:
+        store(bytes, at, static_cast<int32_t>(value));
+        break;
+      case DType::i64:
+        store(bytes, at, static_cast<int64_t>(value));
+        break;
     }
   }
   return bytes;
@@ -60,12 +73,24 @@ Tensor decode(const Type& type, const Bytes& bytes) {
   for (int64_t i = 0; i < static_cast<int64_t>(tensor.values.size()); ++i) {
     int64_t at = place(type, i);
     switch (type.dtype) {
-      case DType::f32: tensor.values[i] = load<float>(bytes, at); break;
-      case DType::f16: tensor.values[i] = static_cast<float>(load<Eigen::half>(bytes, at)); break;
-      case DType::bf16: tensor.values[i] = static_cast<float>(load<Eigen::bfloat16>(bytes, at)); break;
-      case DType::u8: tensor.values[i] = load<uint8_t>(bytes, at); break;
-      case DType::i32: tensor.values[i] = load<int32_t>(bytes, at); break;
-      case DType::i64: tensor.values[i] = static_cast<double>(load<int64_t>(bytes, at)); break;
+      case DType::f32:
+        tensor.values[i] = load<float>(bytes, at);
+        break;
+      case DType::f16:
+        tensor.values[i] = static_cast<float>(load<Eigen::half>(bytes, at));
+        break;
+      case DType::bf16:
+        tensor.values[i] = static_cast<float>(load<Eigen::bfloat16>(bytes, at));
+        break;
+      case DType::u8:
+        tensor.values[i] = load<uint8_t>(bytes, at);
+        break;
+      case DType::i32:
+        tensor.values[i] = load<int32_t>(bytes, at);
+        break;
+      case DType::i64:
+        tensor.values[i] = static_cast<double>(load<int64_t>(bytes, at));
+        break;
     }
   }
   return tensor;
@@ -74,7 +99,8 @@ Tensor decode(const Type& type, const Bytes& bytes) {
 // Device memory between two guards of 0xFF bytes, which are NaN as floats.
 class GuardedBuffer {
  public:
-  GuardedBuffer(int64_t bytes, int64_t shift) : bytes_(bytes), begin_(kGuard + shift), image_(bytes + 2 * kGuard + shift) {
+  GuardedBuffer(int64_t bytes, int64_t shift)
+      : bytes_(bytes), begin_(kGuard + shift), image_(bytes + 2 * kGuard + shift) {
     check_cuda(cudaMalloc(&data_, image_.size()), "cudaMalloc");
     clear();
   }
@@ -118,13 +144,14 @@ cudaStream_t test_stream() {
 // One binding of a prepared call to buffers; every run() starts from fresh contents.
 class Attempt {
  public:
-  Attempt(const Operation& operation, const Call& call, const Prepared& prepared, const std::vector<Tensor>& inputs,
-          int64_t offset, bool in_place)
+  Attempt(const Operation& operation, const Call& call, const Prepared& prepared,
+          const std::vector<Tensor>& inputs, int64_t offset, bool in_place)
       : call_(call), workspace_(prepared.workspace_bytes, 0) {
     Bindings bindings;
     for (const Tensor& input : inputs) {
       contents_.push_back(encode(input));
-      inputs_.push_back(std::make_unique<GuardedBuffer>(input.type.bytes(), offset * size_of(input.type.dtype)));
+      inputs_.push_back(
+          std::make_unique<GuardedBuffer>(input.type.bytes(), offset * size_of(input.type.dtype)));
       bindings.inputs.push_back(inputs_.back()->data());
       overwritten_.push_back(false);
     }
@@ -136,7 +163,8 @@ class Attempt {
         own_.push_back(std::make_unique<GuardedBuffer>(type.bytes(), offset * size_of(type.dtype)));
         outputs_.push_back(own_.back().get());
       } else {
-        EXPECT_EQ(type.bytes(), call.inputs.at(shared).bytes()) << "output " << i << " cannot share its input's buffer";
+        EXPECT_EQ(type.bytes(), call.inputs.at(shared).bytes())
+            << "output " << i << " cannot share its input's buffer";
         overwritten_.at(shared) = true;
         outputs_.push_back(inputs_.at(shared).get());
       }
@@ -154,7 +182,8 @@ class Attempt {
     check_cuda(cudaStreamSynchronize(test_stream()), "cudaStreamSynchronize");
     throw_host_step_error();
     for (size_t i = 0; i < inputs_.size(); ++i) {
-      EXPECT_TRUE(inputs_[i]->guards_hold()) << "wrote outside input " << i << ", " << to_string(call_.inputs[i]);
+      EXPECT_TRUE(inputs_[i]->guards_hold())
+          << "wrote outside input " << i << ", " << to_string(call_.inputs[i]);
       EXPECT_TRUE(overwritten_[i] || inputs_[i]->download() == contents_[i]) << "changed input " << i;
     }
     for (auto& buffer : own_) EXPECT_TRUE(buffer->guards_hold()) << "wrote outside an output";
@@ -211,7 +240,8 @@ std::optional<std::vector<Tensor>> relayout(const Operation& operation, const st
 }  // namespace
 
 Tensor tensor(Shape shape, std::vector<double> values, DType dtype) {
-  if (shape.elements() != static_cast<int64_t>(values.size())) throw std::logic_error("tensor: " + to_string(shape));
+  if (shape.elements() != static_cast<int64_t>(values.size()))
+    throw std::logic_error("tensor: " + to_string(shape));
   return {{dtype, std::move(shape)}, std::move(values)};
 }
 Tensor filled(Shape shape, double value, DType dtype) {
@@ -262,8 +292,8 @@ Call call_for(const std::string& operation, const std::vector<Tensor>& inputs, c
   return call;
 }
 
-std::vector<Tensor> run(const std::string& operation, const std::string& kind, const std::vector<Tensor>& inputs,
-                        const Attributes& attributes, int64_t offset) {
+std::vector<Tensor> run(const std::string& operation, const std::string& kind,
+                        const std::vector<Tensor>& inputs, const Attributes& attributes, int64_t offset) {
   return run(operation, kind, call_for(operation, inputs, attributes), inputs, offset);
 }
 
@@ -303,8 +333,8 @@ void expect_close(const Tensor& actual, const Tensor& expected, double relative,
     double excess = std::abs(a - e) / (absolute + relative * std::abs(e));
     if (!(excess <= worst)) worst = std::isfinite(excess) ? excess : HUGE_VAL, at = i;
   }
-  EXPECT_LE(worst, 1) << what << ": element " << at << " of " << to_string(actual.type) << " is " << actual.values[at]
-                      << ", expected " << expected.values[at];
+  EXPECT_LE(worst, 1) << what << ": element " << at << " of " << to_string(actual.type) << " is "
+                      << actual.values[at] << ", expected " << expected.values[at];
 }
 
 void expect_same(const Tensor& actual, const Tensor& expected, const std::string& what) {
@@ -312,13 +342,13 @@ void expect_same(const Tensor& actual, const Tensor& expected, const std::string
   ASSERT_EQ(actual.type.dtype, expected.type.dtype) << what;
   for (size_t i = 0; i < actual.values.size(); ++i) {
     ASSERT_TRUE(same(actual.values[i], expected.values[i]))
-        << what << ": element " << i << " of " << to_string(actual.type) << " is " << actual.values[i] << ", expected "
-        << expected.values[i];
+        << what << ": element " << i << " of " << to_string(actual.type) << " is " << actual.values[i]
+        << ", expected " << expected.values[i];
   }
 }
 
-void expect_agree(const std::string& operation, const std::vector<Tensor>& inputs, const Attributes& attributes,
-                  Tolerance tolerance) {
+void expect_agree(const std::string& operation, const std::vector<Tensor>& inputs,
+                  const Attributes& attributes, Tolerance tolerance) {
   if (!has_reference(operation)) return;
   const Registry& registry = Registry::instance();
   const Operation& op = registry.operation(operation);
@@ -329,7 +359,8 @@ void expect_agree(const std::string& operation, const std::vector<Tensor>& input
     std::vector<Tensor> expected = run(operation, "reference", call, *arranged);
     for (const std::string& kind : registry.kinds(operation)) {
       std::string reason = registry.find(operation, kind)->supports(call);
-      EXPECT_TRUE(kind != "handwritten" || layout != Layout::nchw || reason.empty()) << operation << ": " << reason;
+      EXPECT_TRUE(kind != "handwritten" || layout != Layout::nchw || reason.empty())
+          << operation << ": " << reason;
       if (kind == "reference" || !reason.empty()) continue;
       std::vector<Tensor> actual = run(operation, kind, call, *arranged);
       for (size_t i = 0; i < expected.size(); ++i) {
@@ -341,8 +372,8 @@ void expect_agree(const std::string& operation, const std::vector<Tensor>& input
   EXPECT_NE(registry.find(operation, "handwritten"), nullptr) << operation;
 }
 
-std::vector<Tensor> evaluate(const Graph& graph, const std::vector<Tensor>& inputs, const std::vector<Value>& wanted,
-                             const std::string& kind) {
+std::vector<Tensor> evaluate(const Graph& graph, const std::vector<Tensor>& inputs,
+                             const std::vector<Value>& wanted, const std::string& kind) {
   std::vector<Tensor> values(graph.value_count());
   size_t next = 0;
   for (int id = 0; id < graph.value_count(); ++id) {
@@ -365,13 +396,15 @@ std::vector<Tensor> evaluate(const Graph& graph, const std::vector<Tensor>& inpu
   return result;
 }
 
-void check_gradient(const std::string& operation, const std::vector<Tensor>& inputs, const Attributes& attributes,
-                    const std::vector<bool>& wanted, const GradientCheck& check) {
+void check_gradient(const std::string& operation, const std::vector<Tensor>& inputs,
+                    const Attributes& attributes, const std::vector<bool>& wanted,
+                    const GradientCheck& check) {
   if (!has_reference(operation)) return;
   SCOPED_TRACE("gradient of " + operation + " " + to_string(attributes));
   Graph graph;
   std::vector<Value> operands;
-  for (size_t i = 0; i < inputs.size(); ++i) operands.push_back(graph.input("x" + std::to_string(i), inputs[i].type));
+  for (size_t i = 0; i < inputs.size(); ++i)
+    operands.push_back(graph.input("x" + std::to_string(i), inputs[i].type));
   std::vector<Value> outputs = graph.add(operation, operands, attributes, operation);
   const Graph forward = graph;
 
@@ -379,7 +412,8 @@ void check_gradient(const std::string& operation, const std::vector<Tensor>& inp
   std::vector<Tensor> operand_values = inputs, weights(outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
     Type type = graph.type(outputs[i]);
-    bool differentiable = i < check.differentiable.size() ? check.differentiable[i] : type.dtype == DType::f32;
+    bool differentiable =
+        i < check.differentiable.size() ? check.differentiable[i] : type.dtype == DType::f32;
     if (!differentiable) continue;
     output_gradients[i] = graph.input("dy" + std::to_string(i), type);
     weights[i] = random(type.shape, 77 + i);
@@ -394,7 +428,8 @@ void check_gradient(const std::string& operation, const std::vector<Tensor>& inp
     std::vector<Tensor> results = evaluate(forward, at, outputs);
     double sum = 0;
     for (size_t i = 0; i < outputs.size(); ++i) {
-      sum += std::inner_product(weights[i].values.begin(), weights[i].values.end(), results[i].values.begin(), 0.0);
+      sum += std::inner_product(weights[i].values.begin(), weights[i].values.end(), results[i].values.begin(),
+                                0.0);
     }
     return sum;
   };
@@ -420,8 +455,8 @@ void check_gradient(const std::string& operation, const std::vector<Tensor>& inp
   }
 }
 
-void expect_refused(const std::string& operation, const std::vector<Tensor>& inputs, const Attributes& attributes,
-                    const std::string& part) {
+void expect_refused(const std::string& operation, const std::vector<Tensor>& inputs,
+                    const Attributes& attributes, const std::string& part) {
   try {
     call_for(operation, inputs, attributes);
     ADD_FAILURE() << operation << " accepted " << to_string(attributes);

@@ -1,4 +1,5 @@
-// Softmax, cross-entropy and top-1: extremes of the logits, smoothing, values that are not finite, bad labels.
+// Softmax, cross-entropy and top-1: extremes of the logits, smoothing, values that are not finite, bad
+// labels.
 #include <cmath>
 
 #include "tests/layers/harness.h"
@@ -43,7 +44,8 @@ TEST(CrossEntropy, ALogitThatIsNotFiniteIsSeen) {
     for (double bad : {kNaN, HUGE_VAL, -HUGE_VAL}) {
       for (int64_t label : {0, 1, 2}) {
         EXPECT_TRUE(std::isnan(loss(kind, {1, bad, 2}, label))) << kind << " " << bad;
-        for (double g : loss_gradient(kind, {1, bad, 2}, label)) EXPECT_TRUE(std::isnan(g)) << kind << " " << bad;
+        for (double g : loss_gradient(kind, {1, bad, 2}, label))
+          EXPECT_TRUE(std::isnan(g)) << kind << " " << bad;
       }
     }
     for (int64_t label : {-1, 3}) {
@@ -56,14 +58,17 @@ TEST(CrossEntropy, ALogitThatIsNotFiniteIsSeen) {
 TEST(CrossEntropy, EqualsPyTorch) {  // golden/make_pooling_and_norm.py
   Tensor x = tensor({2, 3}, {1, 2, -1, 0.5, -3, 4}), y = tensor({2}, {2, 0}, DType::i32);
   for (const std::string& kind : Registry::instance().kinds("softmax_cross_entropy")) {
-    expect_close(run("softmax_cross_entropy", kind, {x, y}, smoothing(0.1))[0], tensor({2}, {3.182345, 3.530635}));
+    expect_close(run("softmax_cross_entropy", kind, {x, y}, smoothing(0.1))[0],
+                 tensor({2}, {3.182345, 3.530635}));
     Tensor dx = run("softmax_cross_entropy_gradient", kind, {x, y, tensor({2}, {1, 0.5})}, smoothing(0.1))[0];
-    expect_close(dx, tensor({2, 3}, {0.2261631, 0.6720512, -0.8982143, -0.4520235, -0.01622448, 0.468248}), 1e-5, 1e-6);
+    expect_close(dx, tensor({2, 3}, {0.2261631, 0.6720512, -0.8982143, -0.4520235, -0.01622448, 0.468248}),
+                 1e-5, 1e-6);
   }
 }
 
 TEST(CrossEntropy, EveryImplementationAgreesAndHasItsGradient) {
-  for (auto [rows, classes] : {std::pair<int64_t, int64_t>{1, 1}, {3, 2}, {5, 7}, {9, 33}, {2, 1000}, {130, 6}}) {
+  for (auto [rows, classes] :
+       {std::pair<int64_t, int64_t>{1, 1}, {3, 2}, {5, 7}, {9, 33}, {2, 1000}, {130, 6}}) {
     Tensor x = random({rows, classes}, 1, -8, 8), y = integers({rows}, 2, 0, classes), d = random({rows}, 3);
     for (double s : {0.0, 0.1, 1.0}) {
       expect_agree("softmax_cross_entropy", {x, y}, smoothing(s), {1e-5, 2e-6});
@@ -88,7 +93,8 @@ TEST(CrossEntropy, RefusesWhatDoesNotFit) {
 
 TEST(Softmax, LargeLogitsAndNaN) {
   for (const std::string& kind : Registry::instance().kinds("softmax")) {
-    expect_close(run("softmax", kind, {tensor({2, 2}, {1000, 0, -1e30, -1e30})})[0], tensor({2, 2}, {1, 0, 0.5, 0.5}));
+    expect_close(run("softmax", kind, {tensor({2, 2}, {1000, 0, -1e30, -1e30})})[0],
+                 tensor({2, 2}, {1, 0, 0.5, 0.5}));
     Tensor p = run("softmax", kind, {tensor({2, 3}, {1, kNaN, 2, 0, 0, 0})})[0];
     for (int k = 0; k < 3; ++k) EXPECT_TRUE(std::isnan(p.values[k])) << kind;
     EXPECT_NEAR(p.values[3], 1.0 / 3, 1e-6);

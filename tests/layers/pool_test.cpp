@@ -41,12 +41,14 @@ TEST(MaxPool, ShapesAreThoseOfPyTorch) {
 
 TEST(MaxPool, PaddingNeverWins) {
   for (const std::string& kind : Registry::instance().kinds("max_pool")) {
-    Tensor five = run("max_pool", kind, {tensor({1, 1, 1, 5}, {1, 2, 3, 4, 5})}, pool({1, 2}, {1, 2}, {0, 1}, 1))[0];
+    Tensor five =
+        run("max_pool", kind, {tensor({1, 1, 1, 5}, {1, 2, 3, 4, 5})}, pool({1, 2}, {1, 2}, {0, 1}, 1))[0];
     expect_close(five, tensor({1, 1, 1, 3}, {1, 3, 5}));
     Tensor y = run("max_pool", kind, {filled({1, 1, 2, 2}, -1)}, pool({2, 2}, {2, 2}, {1, 1}))[0];
     expect_close(y, filled({1, 1, 2, 2}, -1));
     Tensor rows = tensor({1, 1, 3, 3}, {-1, -2, -3, -3, -4, -5, -2, -3, -6});
-    expect_close(run("max_pool", kind, {rows}, pool({3, 3}, {2, 2}, {1, 1}))[0], tensor({1, 1, 2, 2}, {-1, -2, -2, -3}));
+    expect_close(run("max_pool", kind, {rows}, pool({3, 3}, {2, 2}, {1, 1}))[0],
+                 tensor({1, 1, 2, 2}, {-1, -2, -2, -3}));
   }
 }
 
@@ -67,12 +69,14 @@ TEST(MaxPool, NaNIsSeenAndTheFirstMaximumTakesTheGradient) {
     Tensor constant = filled({1, 1, 4, 4}, 5);
     Attributes overlapping = pool({3, 3}, {1, 1});
     Tensor index = run("max_pool", kind, {constant}, overlapping)[1];
-    Tensor dx = run("max_pool_gradient", kind, {index, filled({1, 1, 2, 2}, 1)}, with_size(overlapping, 4, 4))[0];
+    Tensor dx =
+        run("max_pool_gradient", kind, {index, filled({1, 1, 2, 2}, 1)}, with_size(overlapping, 4, 4))[0];
     double sum = 0;
     for (double value : dx.values) sum += value;
     EXPECT_EQ(sum, 4) << kind;
     index = run("max_pool", kind, {filled({1, 1, 2, 2}, 5)}, pool({2, 2}, {2, 2}))[1];
-    dx = run("max_pool_gradient", kind, {index, filled({1, 1, 1, 1}, 1)}, with_size(pool({2, 2}, {2, 2}), 2, 2))[0];
+    dx = run("max_pool_gradient", kind, {index, filled({1, 1, 1, 1}, 1)},
+             with_size(pool({2, 2}, {2, 2}), 2, 2))[0];
     expect_close(dx, tensor({1, 1, 2, 2}, {1, 0, 0, 0}), 0, 0, kind);
   }
 }
@@ -103,15 +107,18 @@ TEST(MaxPool, EveryImplementationAgrees) {
     Shape shape;
     Attributes attributes;
   };
-  for (const Case& c : {Case{{2, 16, 6, 8}, pool({2, 2}, {2, 2})}, Case{{1, 32, 7, 5}, pool({2, 2}, {2, 2})},
-                        Case{{2, 3, 33, 17}, pool({2, 2}, {2, 2}, {0, 0}, 1)}, Case{{2, 16, 7, 9}, pool({3, 3}, {2, 2}, {1, 1})},
-                        Case{{1, 16, 5, 7}, pool({3, 2}, {1, 3}, {1, 0})}, Case{{1, 48, 1, 1}, pool({1, 1}, {1, 1})},
-                        Case{{2, 16, 16, 16}, pool({16, 16}, {1, 1}, {8, 8})}, Case{{1, 16, 9, 9}, pool({2, 2}, {3, 4}, {1, 1}, 1)}}) {
-    Tensor x = integers(c.shape, 3, -4, 5, DType::f32);   // many ties
+  for (const Case& c :
+       {Case{{2, 16, 6, 8}, pool({2, 2}, {2, 2})}, Case{{1, 32, 7, 5}, pool({2, 2}, {2, 2})},
+        Case{{2, 3, 33, 17}, pool({2, 2}, {2, 2}, {0, 0}, 1)},
+        Case{{2, 16, 7, 9}, pool({3, 3}, {2, 2}, {1, 1})}, Case{{1, 16, 5, 7}, pool({3, 2}, {1, 3}, {1, 0})},
+        Case{{1, 48, 1, 1}, pool({1, 1}, {1, 1})}, Case{{2, 16, 16, 16}, pool({16, 16}, {1, 1}, {8, 8})},
+        Case{{1, 16, 9, 9}, pool({2, 2}, {3, 4}, {1, 1}, 1)}}) {
+    Tensor x = integers(c.shape, 3, -4, 5, DType::f32);  // many ties
     expect_agree("max_pool", {x}, c.attributes, {0, 0});
     Tensor index = run("max_pool", "handwritten", {x}, c.attributes)[1];
     Tensor dy = random(index.type.shape, 4);
-    expect_agree("max_pool_gradient", {index, dy}, with_size(c.attributes, c.shape[2], c.shape[3]), {1e-6, 1e-6});
+    expect_agree("max_pool_gradient", {index, dy}, with_size(c.attributes, c.shape[2], c.shape[3]),
+                 {1e-6, 1e-6});
   }
 }
 
@@ -126,35 +133,39 @@ TEST(AvgPool, EqualsPyTorch) {
     Attributes attributes;
     std::vector<double> y, dx;
   };
-  const Case cases[] = {
-      {average({3, 3}, {2, 2}, {1, 1}),
-       {0.2222222, 0.4444444, 1.555556, 0.1111111, 1.111111, 1.111111},
-       {0.1111111, 0.3333333, 0.2222222, 0.5555556, 0.3333333, 0.5555556, 1.333333, 0.7777778, 1.777778, 1.0, 0.4444444,
-        1.0, 0.5555556, 1.222222, 0.6666667}},
-      {average({3, 3}, {2, 2}, {1, 1}, 0, 0),
-       {0.5, 0.6666667, 3.5, 0.25, 1.666667, 2.5},
-       {0.25, 0.5833334, 0.3333333, 1.083333, 0.75, 1.25, 2.416667, 1.166667, 3.416667, 2.25, 1.0, 1.833333, 0.8333333,
-        2.333333, 1.5}},
-      {average({2, 2}, {2, 2}, {0, 0}, 1),
-       {0.5, 1.75, 6.0, -1.0, 3.0, -5.0},
-       {0.25, 0.25, 0.5, 0.5, 1.5, 0.25, 0.25, 0.5, 0.5, 1.5, 2.0, 2.0, 2.5, 2.5, 6.0}},
-      {average({2, 2}, {2, 2}, {1, 1}, 1),
-       {0.25, 0.25, 1.25, 0.25, 0.5, 2.5},
-       {0.25, 0.5, 0.5, 0.75, 0.75, 1.0, 1.25, 1.25, 1.5, 1.5, 1.0, 1.25, 1.25, 1.5, 1.5}}};
+  const Case cases[] = {{average({3, 3}, {2, 2}, {1, 1}),
+                         {0.2222222, 0.4444444, 1.555556, 0.1111111, 1.111111, 1.111111},
+                         {0.1111111, 0.3333333, 0.2222222, 0.5555556, 0.3333333, 0.5555556, 1.333333,
+                          0.7777778, 1.777778, 1.0, 0.4444444, 1.0, 0.5555556, 1.222222, 0.6666667}},
+                        {average({3, 3}, {2, 2}, {1, 1}, 0, 0),
+                         {0.5, 0.6666667, 3.5, 0.25, 1.666667, 2.5},
+                         {0.25, 0.5833334, 0.3333333, 1.083333, 0.75, 1.25, 2.416667, 1.166667, 3.416667,
+                          2.25, 1.0, 1.833333, 0.8333333, 2.333333, 1.5}},
+                        {average({2, 2}, {2, 2}, {0, 0}, 1),
+                         {0.5, 1.75, 6.0, -1.0, 3.0, -5.0},
+                         {0.25, 0.25, 0.5, 0.5, 1.5, 0.25, 0.25, 0.5, 0.5, 1.5, 2.0, 2.0, 2.5, 2.5, 6.0}},
+                        {average({2, 2}, {2, 2}, {1, 1}, 1),
+                         {0.25, 0.25, 1.25, 0.25, 0.5, 2.5},
+                         {0.25, 0.5, 0.5, 0.75, 0.75, 1.0, 1.25, 1.25, 1.5, 1.5, 1.0, 1.25, 1.25, 1.5, 1.5}}};
   for (const Case& c : cases) {
     for (const std::string& kind : Registry::instance().kinds("avg_pool")) {
-      if (!Registry::instance().find("avg_pool", kind)->supports(call_for("avg_pool", {kX}, c.attributes)).empty()) continue;
+      if (!Registry::instance()
+               .find("avg_pool", kind)
+               ->supports(call_for("avg_pool", {kX}, c.attributes))
+               .empty())
+        continue;
       expect_close(run("avg_pool", kind, {kX}, c.attributes)[0], tensor({1, 1, 2, 3}, c.y), 1e-6, 1e-6, kind);
-      expect_close(run("avg_pool_gradient", kind, {kDy}, with_size(c.attributes, 3, 5))[0], tensor({1, 1, 3, 5}, c.dx),
-                   1e-6, 1e-6, kind);
+      expect_close(run("avg_pool_gradient", kind, {kDy}, with_size(c.attributes, 3, 5))[0],
+                   tensor({1, 1, 3, 5}, c.dx), 1e-6, 1e-6, kind);
     }
   }
 }
 
 TEST(AvgPool, EveryImplementationAgreesAndHasItsGradient) {
   for (int64_t count : {0, 1}) {
-    for (const Attributes& a : {average({2, 2}, {2, 2}, {0, 0}, 0, count), average({3, 2}, {1, 2}, {1, 1}, 0, count),
-                                average({3, 3}, {2, 2}, {1, 1}, 1, count), average({2, 2}, {3, 3}, {0, 0}, 1, count)}) {
+    for (const Attributes& a :
+         {average({2, 2}, {2, 2}, {0, 0}, 0, count), average({3, 2}, {1, 2}, {1, 1}, 0, count),
+          average({3, 3}, {2, 2}, {1, 1}, 1, count), average({2, 2}, {3, 3}, {0, 0}, 1, count)}) {
       Tensor x = random({2, 16, 7, 5}, 1);
       expect_agree("avg_pool", {x}, a);
       Tensor dy = random(call_for("avg_pool", {x}, a).outputs[0].shape, 2);
@@ -171,21 +182,23 @@ TEST(AdaptiveAvgPool, EqualsPyTorch) {
     expect_close(run("adaptive_avg_pool", kind, {kX}, size)[0],
                  tensor({1, 1, 2, 3}, {0.5, 0.6666667, 3.5, 0.25, 1.666667, 2.5}));
     expect_close(run("adaptive_avg_pool_gradient", kind, {kDy}, {{"input_size", Pair{3, 5}}})[0],
-                 tensor({1, 1, 3, 5}, {0.25, 0.5833334, 0.3333333, 1.083333, 0.75, 1.25, 2.416667, 1.166667, 3.416667,
-                                       2.25, 1.0, 1.833333, 0.8333333, 2.333333, 1.5}));
+                 tensor({1, 1, 3, 5}, {0.25, 0.5833334, 0.3333333, 1.083333, 0.75, 1.25, 2.416667, 1.166667,
+                                       3.416667, 2.25, 1.0, 1.833333, 0.8333333, 2.333333, 1.5}));
   }
 }
 
 TEST(AdaptiveAvgPool, EveryImplementationAgreesAndHasItsGradient) {
   for (const Pair& size : {Pair{7, 7}, Pair{1, 1}, Pair{3, 2}, Pair{2, 4}}) {
-    for (const Shape& shape : {Shape{2, 16, 1, 1}, Shape{2, 16, 4, 8}, Shape{1, 16, 7, 7}, Shape{1, 32, 5, 9}}) {
+    for (const Shape& shape :
+         {Shape{2, 16, 1, 1}, Shape{2, 16, 4, 8}, Shape{1, 16, 7, 7}, Shape{1, 32, 5, 9}}) {
       Tensor x = random(shape, 1), dy = random({shape[0], shape[1], size[0], size[1]}, 2);
       expect_agree("adaptive_avg_pool", {x}, {{"output_size", size}});
       expect_agree("adaptive_avg_pool_gradient", {dy}, {{"input_size", Pair{shape[2], shape[3]}}});
     }
     check_gradient("adaptive_avg_pool", {random({1, 1, 4, 5}, 1)}, {{"output_size", size}}, {true});
   }
-  expect_refused("adaptive_avg_pool", {random({1, 1, 2, 2}, 1)}, {{"output_size", Pair{0, 1}}}, "output_size");
+  expect_refused("adaptive_avg_pool", {random({1, 1, 2, 2}, 1)}, {{"output_size", Pair{0, 1}}},
+                 "output_size");
 }
 
 }  // namespace

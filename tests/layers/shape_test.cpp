@@ -21,10 +21,11 @@ TEST(Reshape, WorksOutOneExtent) {
   for (const Ints& bad : {Ints{4, -1}, Ints{5}, Ints{-1, -1}, Ints{-2, 3}, Ints{0, -1}, Ints{}}) {
     expect_refused("reshape", {x}, {{"shape", bad}}, "reshape");
   }
-  expect_refused("reshape", {in_layout(filled({1, 2, 1, 1}, 0), Layout::nhwc)}, {{"shape", Ints{2}}}, "row-major");
+  expect_refused("reshape", {in_layout(filled({1, 2, 1, 1}, 0), Layout::nhwc)}, {{"shape", Ints{2}}},
+                 "row-major");
 }
 
-TEST(Reshape, FlattensChannelsFirst) {   // VGG's classifier: column = c·H·W + h·W + w
+TEST(Reshape, FlattensChannelsFirst) {  // VGG's classifier: column = c·H·W + h·W + w
   Graph graph;
   Value x = graph.input("x", {DType::f32, {1, 2, 2, 2}, Layout::nhwc});
   Value rows = graph.add1("layout_change", {x}, {{"layout", "nchw"}});
@@ -39,7 +40,8 @@ TEST(Reshape, FlattensChannelsFirst) {   // VGG's classifier: column = c·H·W +
 
 TEST(Concat, JoinsAlongAnyAxis) {
   Tensor a = tensor({2, 1}, {1, 2}), b = tensor({2, 2}, {3, 4, 5, 6});
-  expect_same(run("concat", "handwritten", {a, b}, {{"axis", int64_t{1}}})[0], tensor({2, 3}, {1, 3, 4, 2, 5, 6}));
+  expect_same(run("concat", "handwritten", {a, b}, {{"axis", int64_t{1}}})[0],
+              tensor({2, 3}, {1, 3, 4, 2, 5, 6}));
   for (int64_t axis : {0, 1, 2}) {
     Ints first{2, 3, 5}, second{2, 3, 5};
     first[axis] = 7, second[axis] = 1;
@@ -59,7 +61,8 @@ TEST(Slice, TakesAPartAndPutsItBack) {
   Tensor x = tensor({2, 3}, {1, 2, 3, 4, 5, 6});
   expect_same(run("slice", "handwritten", {x}, part(1, 1, 2))[0], tensor({2, 2}, {2, 3, 5, 6}));
   Attributes back{{"axis", int64_t{1}}, {"begin", int64_t{1}}, {"input_size", int64_t{3}}};
-  expect_same(run("slice_gradient", "handwritten", {tensor({2, 1}, {7, 8})}, back)[0], tensor({2, 3}, {0, 7, 0, 0, 8, 0}));
+  expect_same(run("slice_gradient", "handwritten", {tensor({2, 1}, {7, 8})}, back)[0],
+              tensor({2, 3}, {0, 7, 0, 0, 8, 0}));
   for (int64_t axis : {0, 1, 2, 3}) {
     expect_agree("slice", {random({3, 4, 5, 6}, 1)}, part(axis, 1, 2), {0, 0});
     expect_agree("slice", {random({3, 4, 5, 6}, 1)}, part(axis, 3, 0), {0, 0});
@@ -67,8 +70,8 @@ TEST(Slice, TakesAPartAndPutsItBack) {
     expect_agree("slice_gradient", {random({3, 4, 5, 6}, 1)}, to, {0, 0});
   }
   check_gradient("slice", {random({3, 4}, 1)}, part(0, 1, 2), {true});
-  check_gradient("slice_gradient", {random({2, 4}, 1)}, {{"axis", int64_t{0}}, {"begin", int64_t{1}}, {"input_size", int64_t{4}}},
-                 {true});
+  check_gradient("slice_gradient", {random({2, 4}, 1)},
+                 {{"axis", int64_t{0}}, {"begin", int64_t{1}}, {"input_size", int64_t{4}}}, {true});
   for (const Attributes& bad : {part(2, 0, 1), part(-1, 0, 1), part(1, -1, 1), part(1, 2, 2), part(1, 0, -1),
                                 part(1, INT64_MAX, 2), part(1, 1, INT64_MAX)}) {
     expect_refused("slice", {x}, bad, "no slice");
@@ -95,7 +98,8 @@ TEST(Reduce, SumsAndMeansOverAnyAxes) {
 
 TEST(Reduce, AMillionTermsLoseNothingAndNaNIsSeen) {
   Tensor x = filled({1 << 20}, 16.0 + 1.0 / 1024);
-  expect_close(run("reduce_mean", "handwritten", {x}, {{"axes", Ints{0}}})[0], scalar(16.0 + 1.0 / 1024), 1e-7, 0);
+  expect_close(run("reduce_mean", "handwritten", {x}, {{"axes", Ints{0}}})[0], scalar(16.0 + 1.0 / 1024),
+               1e-7, 0);
   x.values[12345] = std::nan("");
   expect_close(run("reduce_mean", "handwritten", {x}, {{"axes", Ints{0}}})[0], scalar(std::nan("")));
 }
@@ -117,7 +121,8 @@ TEST(LayoutChange, EveryPairKeepsEveryElement) {
   for (const std::string& kind : Registry::instance().kinds("layout_change")) {
     for (Layout from : {Layout::nchw, Layout::nhwc, Layout::nchw8c, Layout::nchw16c}) {
       for (Layout to : {Layout::nchw, Layout::nhwc, Layout::nchw8c, Layout::nchw16c}) {
-        for (const Shape& shape : {Shape{2, 48, 3, 5}, Shape{1, 16, 1, 7}, Shape{3, 16, 1, 1}, Shape{1, 64, 33, 2}}) {
+        for (const Shape& shape :
+             {Shape{2, 48, 3, 5}, Shape{1, 16, 1, 7}, Shape{3, 16, 1, 1}, Shape{1, 64, 33, 2}}) {
           Tensor x = in_layout(random(shape, 1), from);
           Tensor y = run("layout_change", kind, {x}, {{"layout", to_string(to)}})[0];
           EXPECT_EQ(y.type.layout, to);
@@ -139,9 +144,12 @@ TEST(LayoutChange, EveryPairKeepsEveryElement) {
 TEST(LayoutChange, IsAViewWhereEveryLayoutIsTheSame) {
   const Operation& change = Registry::instance().operation("layout_change");
   Attributes blocked{{"layout", "nchw16c"}};
-  EXPECT_EQ(change.alias(call_for("layout_change", {filled({2, 32, 1, 1}, 0)}, blocked), 0).kind, Alias::view);
-  EXPECT_EQ(change.alias(call_for("layout_change", {filled({2, 32, 1, 2}, 0)}, blocked), 0).kind, Alias::none);
-  EXPECT_EQ(change.identity(call_for("layout_change", {filled({2, 32, 2, 2}, 0)}, {{"layout", "nchw"}})), std::optional(0));
+  EXPECT_EQ(change.alias(call_for("layout_change", {filled({2, 32, 1, 1}, 0)}, blocked), 0).kind,
+            Alias::view);
+  EXPECT_EQ(change.alias(call_for("layout_change", {filled({2, 32, 1, 2}, 0)}, blocked), 0).kind,
+            Alias::none);
+  EXPECT_EQ(change.identity(call_for("layout_change", {filled({2, 32, 2, 2}, 0)}, {{"layout", "nchw"}})),
+            std::optional(0));
 }
 
 }  // namespace
