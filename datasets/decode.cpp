@@ -49,10 +49,11 @@ Picture decode(std::span<const uint8_t> bytes, Decoder decoder) {
     return upright(decode_libjpeg(bytes), header.orientation);
   }
   if (is_jpeg && !header.baseline) {
-    throw Error(ExitCode::data,
-                has_libjpeg()
-                    ? "JPEG is not baseline, which the stb decoder cannot read: use the auto decoder"
-                    : "JPEG is not baseline: build with libjpeg-turbo to read it");
+    throw Error(
+        ExitCode::data,
+        has_libjpeg()
+            ? "JPEG is damaged or not baseline, which the stb decoder cannot read: use the auto decoder"
+            : "JPEG is damaged or not baseline: build with libjpeg-turbo to read it");
   }
   return upright(decode_stb(bytes), header.orientation);
 }

@@ -1,9 +1,9 @@
 // Decoding of picture files: JPEG, PNG and BMP, told apart by their first bytes, whatever they are called.
 //
 //   JPEG   libjpeg-turbo; with Decoder::stb, or where the library is missing, stb_image, for baseline files
-//          only (stb_image 2.27 reads wild memory on damaged progressive ones). Refused: files without an
-//          end-of-image marker, and whatever libjpeg calls damaged. CMYK is read as Adobe's inverted CMYK, as
-//          Pillow does. The EXIF orientation is applied.
+//          only, with sound Huffman tables (stb_image 2.27 goes out of bounds on the others). Refused: files
+//          without an end-of-image marker, and whatever libjpeg calls damaged. CMYK is read as Adobe's
+//          inverted CMYK, as Pillow does. The EXIF orientation is applied.
 //   PNG    stb_image. 16 bits keep the high byte. Transparent pixels are composited on white. Checksums and
 //          the end are checked here, since stb_image does not. An eXIf orientation is applied.
 //   BMP    stb_image: uncompressed, 1 to 32 bits. Files shorter than their pixels are refused.
@@ -31,7 +31,7 @@ struct PictureHeader {
   int64_t height, width;  // as stored, before the orientation is applied
   int channels;           // as stored: 1 gray, 2 gray + alpha, 3 RGB or palette, 4 RGBA or CMYK
   int orientation;        // EXIF: 1 upright … 8
-  bool baseline;          // JPEG: sequential Huffman coding, which stb_image reads safely
+  bool baseline;          // JPEG: sequential Huffman coding and sound tables, which stb_image reads safely
 };
 
 // Checks a file's frame as far as that is possible without decoding its pixels.

@@ -146,7 +146,8 @@ Evaluation open_evaluation(const std::string& text, const std::vector<std::strin
     evaluation.warnings = std::move(sources.warnings);
     source = std::move(split == EvaluationSplit::train ? sources.train : sources.validation);
     if (!source) throw Error(ExitCode::data, text + ": nothing of it is held out for validation");
-    evaluation.description += split == EvaluationSplit::train ? ", training pictures" : ", validation pictures";
+    evaluation.description +=
+        split == EvaluationSplit::train ? ", training pictures" : ", validation pictures";
   }
   source = relabelled(std::move(source), classes, text, evaluation.warnings);
   evaluation.set = stage(std::move(source), text, options.stage, evaluation.warnings);

@@ -38,9 +38,9 @@ struct Datasets {
 };
 Datasets open_datasets(const std::string& data_spec, const std::string& val_spec, const OpenOptions& options);
 
-// Which pictures `lathe evaluate` looks at: automatic is the test set (folder: DIR/test, else a validation split, else
-// all of DIR; the others: their test or validation pictures), train and validation are what training on the same spec
-// with the same val_split and seed uses.
+// Which pictures `lathe evaluate` looks at: automatic is the test set (folder: DIR/test, else a validation
+// split, else all of DIR; the others: their test or validation pictures), train and validation are what
+// training on the same spec with the same val_split and seed uses.
 enum class EvaluationSplit { automatic, train, validation };
 
 // The pictures, their labels indices into the model's classes.

@@ -50,46 +50,99 @@ int tiff_orientation(Bytes tiff) {
   return 1;
 }
 
-// ITU T.81, annex B. Everything before the first scan is a list of marker segments.
+// The tables that a JPEG has defined so far. stb_image 2.27 writes past its own for a table of more than 256
+// codes and reads wild memory for one that was never defined; libjpeg looks.
+struct JpegTables {
+  std::array<std::array<bool, 4>, 2> huffman{};  // [DC or AC][number]
+  std::array<bool, 4> quantisation{};
+  bool sound = true;
+
+  void define_huffman(Bytes body) {
+    while (sound && !body.empty()) {
+      const int kind = body[0] >> 4, number = body[0] & 15;
+      size_t codes = 0;
+      for (const uint8_t count : body.subspan(1, std::min<size_t>(16, body.size() - 1))) codes += count;
+      sound = kind < 2 && number < 4 && codes <= 256 && body.size() >= 17 + codes;
+      if (!sound) return;
+      huffman[kind][number] = true;
+      body = body.subspan(17 + codes);
+    }
+  }
+  void define_quantisation(Bytes body) {
+    while (sound && !body.empty()) {
+      const int number = body[0] & 15;
+      const size_t bytes = (body[0] >> 4) == 0 ? 65 : 129;
+      sound = number < 4 && body.size() >= bytes;
+      if (!sound) return;
+      quantisation[number] = true;
+      body = body.subspan(bytes);
+    }
+  }
+  // frame: the body of the start of frame, which says each component's quantisation table.
+  void use(Bytes frame, Bytes scan) {
+    const size_t components = frame[5], in_scan = scan.empty() ? 0 : scan[0];
+    sound = sound && frame.size() >= 6 + 3 * components && scan.size() >= 4 + 2 * in_scan;
+    for (size_t i = 0; sound && i < components; ++i) {
+      const int number = frame[8 + 3 * i];
+      sound = number < 4 && quantisation[number];
+    }
+    for (size_t i = 0; sound && i < in_scan; ++i) {
+      const int dc = scan[2 + 2 * i] >> 4, ac = scan[2 + 2 * i] & 15;
+      sound = dc < 4 && ac < 4 && huffman[0][dc] && huffman[1][ac];
+    }
+  }
+};
+
+// ITU T.81, annex B: marker segments, with entropy-coded data after each start of scan, up to the end marker.
 PictureHeader jpeg_header(Bytes bytes) {
   PictureHeader header{PictureHeader::Format::jpeg, 0, 0, 0, 1, true};
-  bool frame_seen = false;
+  JpegTables tables;
+  Bytes frame;  // the body of the start of frame
+  bool scan_seen = false;
+  const auto cut_short = [&] {
+    refuse(scan_seen ? "JPEG cut short: it has no end-of-image marker" : "JPEG cut short in its header");
+  };
   size_t at = 2;
   while (true) {
-    const size_t marked = at;
-    while (at + 1 < bytes.size() && (bytes[at] != 0xff || bytes[at + 1] == 0xff || bytes[at + 1] == 0)) ++at;
-    // Stray bytes between segments: libjpeg skips them; stb_image is not given them.
-    if (std::any_of(bytes.begin() + marked, bytes.begin() + at, [](uint8_t b) { return b != 0xff; })) {
-      header.baseline = false;
+    // In coded data 0xff is followed by 0 or a restart marker. Between segments there should be nothing but
+    // fill bytes 0xff: libjpeg skips others, stb_image is not given them.
+    const auto is_marker = [&](uint8_t b) {
+      return b != 0 && b != 0xff && !(scan_seen && b >= 0xd0 && b <= 0xd7);
+    };
+    for (; at + 1 < bytes.size() && !(bytes[at] == 0xff && is_marker(bytes[at + 1])); ++at) {
+      if (!scan_seen && bytes[at] != 0xff) header.baseline = false;
     }
-    if (at + 4 > bytes.size()) refuse("JPEG cut short in its header");
+    if (at + 2 > bytes.size()) cut_short();
     const uint8_t marker = bytes[at + 1];
-    if (marker == 0xd9) refuse("JPEG without a picture");
+    if (marker == 0xd9) break;
+    if (at + 4 > bytes.size()) cut_short();
     const size_t length = big(bytes, at + 2, 2);
-    if (length < 2 || at + 2 + length > bytes.size()) refuse("JPEG cut short in its header");
+    if (length < 2 || at + 2 + length > bytes.size()) cut_short();
     const Bytes body = bytes.subspan(at + 4, length - 2);
     at += 2 + length;
 
     const bool is_frame =
         marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
     if (is_frame) {
-      if (frame_seen || body.size() < 6) refuse("JPEG with a damaged header");
-      frame_seen = true;
+      if (!frame.empty() || body.size() < 6) refuse("JPEG with a damaged header");
+      frame = body;
       if (marker > 0xc1) header.baseline = false;
       header.height = big(body, 1, 2), header.width = big(body, 3, 2);
       header.channels = body[5];
+    } else if (marker == 0xc4) {
+      tables.define_huffman(body);
+    } else if (marker == 0xdb) {
+      tables.define_quantisation(body);
     } else if (marker == 0xe1 && body.size() > 6 && std::memcmp(body.data(), "Exif\0\0", 6) == 0) {
       header.orientation = tiff_orientation(body.subspan(6));
     } else if (marker == 0xda) {
-      break;
+      if (frame.empty()) refuse("JPEG with a damaged header");
+      tables.use(frame, body);
+      scan_seen = true;
     }
   }
-  if (!frame_seen) refuse("JPEG with a damaged header");
-  // Entropy-coded data has a 0 after each 0xff, so this pair is the end-of-image marker and nothing else.
-  constexpr std::array<uint8_t, 2> kEnd = {0xff, 0xd9};
-  if (std::search(bytes.begin() + at, bytes.end(), kEnd.begin(), kEnd.end()) == bytes.end()) {
-    refuse("JPEG cut short: it has no end-of-image marker");
-  }
+  if (!scan_seen) refuse("JPEG without a picture");
+  header.baseline = header.baseline && tables.sound;
   return header;
 }
 

@@ -178,5 +178,19 @@ TEST(FetchScript, AWrongChecksumIsRefused) {
   EXPECT_TRUE(fs::is_empty(folder.path("data")));
 }
 
+TEST(DigitsScript, FailsInOneLineBeforeItFetchesAnything) {
+  if (std::system("python3 -c pass 2>/dev/null") != 0) GTEST_SKIP() << "needs python3";
+  const TempFolder folder;
+  folder.make_folder("there");
+  const std::string script = "python3 " LATHE_SOURCE_DIR "/scripts/fetch_digits.py ";
+  for (const std::string& arguments : {folder.path("there"), folder.path("new") + " --size 2"}) {
+    const auto [code, message] = shell(folder, script + arguments);
+    EXPECT_EQ(code, 1);
+    EXPECT_TRUE(mentions(message, {"fetch_digits.py: "}));
+    EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 1);
+  }
+  EXPECT_FALSE(fs::exists(folder.path("new")));
+}
+
 }  // namespace
 }  // namespace lathe

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <thread>
 
 #include "datasets/png.h"
@@ -79,6 +80,25 @@ TEST(Decode, StbNeverSeesAProgressiveJpeg) {
   const Bytes progressive = jpeg(gradient(64, 64), {.progressive = true});
   EXPECT_FALSE(is_refused(progressive));
   EXPECT_TRUE(mentions(error_of([&] { decode(progressive, Decoder::stb); }).what(), {"baseline", "stb"}));
+}
+
+TEST(Decode, StbNeverSeesJpegTablesThatAreTooLargeOrMissing) {
+  const auto damaged = [](uint8_t marker, const std::function<void(uint8_t*)>& damage) {
+    Bytes bytes = jpeg(gradient(64, 64));
+    for (size_t i = 0; i + 1 < bytes.size(); ++i) {
+      if (bytes[i] == 0xff && bytes[i + 1] == marker) damage(&bytes[i + 4]);  // the segment's body
+    }
+    return bytes;
+  };
+  const std::vector<Bytes> files = {
+      damaged(0xc4, [](uint8_t* body) { std::fill_n(body + 1, 16, 0x20); }),  // 512 codes
+      damaged(0xc4, [](uint8_t* body) { body[0] = 0x03; }),                   // all tables become number 3
+      damaged(0xdb, [](uint8_t* body) { body[0] = 0x03; }),
+      damaged(0xda, [](uint8_t* body) { body[2] = 0x33; })};
+  for (const Bytes& file : files) {
+    EXPECT_TRUE(mentions(error_of([&] { decode(file, Decoder::stb); }).what(), {"baseline", "stb"}));
+  }
+  EXPECT_TRUE(mentions(error_of([&] { decode(files[0]); }).what(), {"damaged JPEG"}));
 }
 
 TEST(Decode, BothJpegDecodersAgree) {
@@ -214,9 +234,11 @@ TEST(Decode, RandomDamageNeverCrashes) {
   const Picture picture = gradient(24, 40);
   const std::vector<Bytes> files = {jpeg(picture, {.orientation = 6}), jpeg(picture, {.progressive = true}),
                                     encode_png(picture), bmp(picture)};
+  const char* rounds = std::getenv("LATHE_FUZZ_ROUNDS");  // for a longer look
+  const int total = rounds != nullptr ? std::atoi(rounds) : 400;
   Random random{1};
   for (const Bytes& file : files) {
-    for (int round = 0; round < 400; ++round) {
+    for (int round = 0; round < total; ++round) {
       Bytes damaged = file;
       for (uint64_t i = 0, count = 1 + random.below(6); i < count; ++i) {
         damaged[random.below(random.chance(0.5f) ? std::min<size_t>(200, damaged.size()) : damaged.size())] =
