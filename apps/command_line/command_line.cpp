@@ -11,6 +11,7 @@
 #include "apps/command_line/checks.h"
 #include "engine/runtime/error.h"
 #include "engine/runtime/options.h"
+#include "engine/runtime/printable.h"
 #include "engine/runtime/suggest.h"
 #include "layers/augment/augment_options.h"
 
@@ -22,13 +23,7 @@ Error usage(fmt::format_string<Args...> format, Args&&... args) {
   return Error(ExitCode::usage, fmt::format(format, std::forward<Args>(args)...));
 }
 
-// A value as a message shows it: short, on one line, no control characters.
-std::string shown(const std::string& value) {
-  std::string text = value.substr(0, 80);
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  return "'" + text + (value.size() > 80 ? "...'" : "'");
-}
+std::string shown(const std::string& value) { return "'" + printable(value, 80) + "'"; }
 
 bool looks_like_option(const std::string& word) {
   return word.size() > 1 && word[0] == '-' &&
