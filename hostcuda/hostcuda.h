@@ -1,4 +1,5 @@
-// hostcuda's own switches, beside CUDA's API. Each has an environment variable, read at first use; see README.md.
+// hostcuda's own switches, beside CUDA's API. Each has an environment variable, read at first use; see
+// README.md.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +14,11 @@ int threads();
 // std::invalid_argument.                                                              HOSTCUDA_THREAD_ORDER
 void set_thread_order(const char* order);
 
-void set_poison_shared(bool on);   // dynamic shared memory is NaN before each block       HOSTCUDA_POISON_SHARED
-void set_poison_memory(bool on);   // fresh device memory is NaN                           HOSTCUDA_POISON_MEMORY
-void set_memory_limit(size_t bytes);    // device memory; 0: the machine's                 HOSTCUDA_MEMORY_LIMIT
-void fail_allocation(int64_t n);   // the n-th allocation from now fails; 0: none          HOSTCUDA_FAIL_ALLOC
-void fail_launch(int64_t n);       // the n-th kernel launch from now fails; 0: none       HOSTCUDA_FAIL_LAUNCH
+void set_poison_shared(bool on);      // dynamic shared memory is NaN before each block HOSTCUDA_POISON_SHARED
+void set_poison_memory(bool on);      // fresh device memory is NaN HOSTCUDA_POISON_MEMORY
+void set_memory_limit(size_t bytes);  // device memory; 0: the machine's                 HOSTCUDA_MEMORY_LIMIT
+void fail_allocation(int64_t n);  // the n-th allocation from now fails; 0: none          HOSTCUDA_FAIL_ALLOC
+void fail_launch(int64_t n);      // the n-th kernel launch from now fails; 0: none       HOSTCUDA_FAIL_LAUNCH
 
 // Waits for all streams and forgets errors and switches, as a new process would. For tests.
 void reset_for_tests();

@@ -1,155 +1,22 @@
-// The scheduler of one block's threads. This file is compiled without ThreadSanitizer: one of its fibers for each
-// CUDA thread would cost a megabyte and a millisecond, and the threads of a block share one CPU thread anyway.
-//
-// A thread runs until it has to wait, then hands over directly to the next thread in order that can run. Threads
-// that never wait run one after another on one fiber, with no switch at all.
+// The scheduler of one block's threads. This file is compiled without ThreadSanitizer: one of its fibers for
+// each CUDA thread would cost a megabyte and a millisecond, and the threads of a block share one CPU thread
+// anyway.
 #include "hostcuda/execution/fibers.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <cstdlib>
 #include <exception>
-#include <memory>
 #include <numeric>
-#include <vector>
 
-#include "hostcuda/execution/stacks.h"
+#include "hostcuda/execution/block.h"
 
 __thread hostcuda::ThreadContext hostcuda_thread;
 
 namespace hostcuda {
 namespace {
 
-constexpr int kMaxThreads = 1024, kWarp = 32, kMaxWarps = kMaxThreads / kWarp;
-
-const char* name_of(WarpKind kind) {
-  constexpr const char* kNames[] = {"__syncwarp",       "a warp vote",     "__shfl_sync", "__shfl_up_sync",
-                                    "__shfl_down_sync", "__shfl_xor_sync", "__activemask"};
-  return kNames[static_cast<int>(kind)];
-}
-
-// One bit for each thread, by its place in the order of turns.
-class TurnSet {
- public:
-  void assign(int count) {
-    for (int w = 0; w < kWords; ++w) {
-      int bits = std::clamp(count - w * 64, 0, 64);
-      words_[w] = bits == 64 ? ~0ull : (1ull << bits) - 1;
-    }
-  }
-  void set(int i) { words_[i / 64] |= 1ull << (i % 64); }
-  void clear(int i) { words_[i / 64] &= ~(1ull << (i % 64)); }
-  // The first member at or after `from`, going round; -1 if there is none.
-  int next(unsigned int from) const {
-    unsigned int w = from / 64;
-    uint64_t word = words_[w] & (~0ull << (from % 64));
-    for (int tried = 0; tried <= kWords; ++tried) {
-      if (word != 0) return static_cast<int>(w * 64) + std::countr_zero(word);
-      w = (w + 1) % kWords;
-      word = words_[w];
-    }
-    return -1;
-  }
-
- private:
-  static constexpr int kWords = kMaxThreads / 64;
-  std::array<uint64_t, kWords> words_{};
-};
-
-struct Failed {};  // unwinds a fiber after Block::fail
-
-enum class State : uint8_t { ready, at_barrier, at_warp_operation, exited };
-
-// One cache line: the scheduler's cost is the lines that it touches for each thread.
-struct alignas(64) Thread {
-  Fiber* fiber = nullptr;  // null: not started
-  uint64_t value = 0;      // what it brings to a warp operation, then what it gets
-  Site site{};             // where it waits
-  uint3 index{};
-  int turn = 0;  // its place in the order of turns
-  unsigned int mask = 0;
-  uint8_t source = 0;
-  State state = State::ready;
-  WarpKind kind{};
-};
-static_assert(sizeof(Thread) == 64);
-
-struct Warp {
-  unsigned int live = 0;     // has not returned
-  unsigned int waiting = 0;  // at a warp operation
-};
-
-struct Barrier {
-  int arrived = 0, votes = 0, first = 0, result = 0;
-  BarrierKind kind{};
-  Site site{};
-};
-
-class Block {
- public:
-  Block() : arena_(static_cast<char*>(std::aligned_alloc(1024, kArenaBytes)), &std::free) {}
-
-  std::string run(const KernelInfo& kernel, const std::function<void()>& body, int64_t index, ThreadOrder order,
-                  bool poison_shared);
-  int wait_at_barrier(BarrierKind kind, bool predicate, Site site);
-  uint64_t wait_for_warp(WarpKind kind, unsigned int mask, uint64_t value, int source, Site site);
-  void* arena() { return arena_.get(); }
-  int current() const { return current_; }
-
- private:
-  static constexpr size_t kArenaBytes = 256 * 1024;
-
-  static void fiber_entry(boost::context::detail::transfer_t arrival);
-  void run_threads();
-  void set_order(ThreadOrder order, int64_t index);
-  void resume(int thread);
-  int next_thread();
-  void thread_exited(int thread);
-  void finish_barrier();
-  bool try_warp(int warp, int lane);
-  bool release_active_masks();
-  void check_masks(int warp, int lane);
-  void wake(int thread) {
-    threads_[thread].state = State::ready;
-    ready_.set(threads_[thread].turn);
-  }
-  // Cold and out of line, which keeps the frames of waiting threads small.
-  [[noreturn, gnu::cold, gnu::noinline]] void fail(int thread, const std::string& message);
-  [[noreturn, gnu::cold, gnu::noinline]] void fail_divergent(int thread, Site site);
-  [[noreturn, gnu::cold, gnu::noinline]] void fail_stuck();
-  [[noreturn, gnu::cold, gnu::noinline]] void fail_mask(int thread, int other);
-  [[noreturn, gnu::cold, gnu::noinline]] void fail_source(int thread);
-  std::string thread_name(int thread) const;
-  std::string waits_at(int thread) const;
-
-  std::unique_ptr<char, decltype(&std::free)> arena_;
-  Stacks stacks_;
-  std::vector<Fiber*> free_fibers_;
-  size_t used_fibers_ = 0;
-  Fiber main_;
-
-  const KernelInfo* kernel_ = nullptr;
-  const std::function<void()>* body_ = nullptr;
-  dim3 dim_{0, 0, 0};
-  uint3 block_index_{};
-  int count_ = 0, live_ = 0, current_ = 0;
-  std::array<Thread, kMaxThreads> threads_;
-  std::array<int, kMaxThreads> thread_at_{};  // by turn
-  std::array<Warp, kMaxWarps> warps_;
-  TurnSet ready_;
-  Barrier barrier_;
-  std::string error_;
-};
-
 // The block that runs on this CPU thread; null outside kernels with fibers.
 __thread Block* running_block = nullptr;
 
-
-std::string describe(Site site) { return fmt::format("{}:{}", site.file, site.line); }
-std::string describe(uint3 v) { return fmt::format("({},{},{})", v.x, v.y, v.z); }
+}  // namespace
 
 void Block::set_order(ThreadOrder order, int64_t index) {
   std::iota(thread_at_.begin(), thread_at_.begin() + count_, 0);
@@ -188,7 +55,7 @@ std::string Block::run(const KernelInfo& kernel, const std::function<void()>& bo
   for (int i = 0; i < count_; ++i) threads_[i].fiber = nullptr, threads_[i].state = State::ready;
   for (int w = 0; w * kWarp < count_; ++w) {
     int lanes = std::min(kWarp, count_ - w * kWarp);
-    warps_[w] = {lanes == kWarp ? ~0u : (1u << lanes) - 1, 0};
+    warps_[w] = {lanes == kWarp ? ~0u : (1u << lanes) - 1, 0, 0};
   }
   const int64_t gx = kernel.grid.x, gy = kernel.grid.y;
   block_index_ = {unsigned(index % gx), unsigned(index / gx % gy), unsigned(index / gx / gy)};
@@ -308,10 +175,18 @@ int Block::wait_at_barrier(BarrierKind kind, bool predicate, Site site) {
 
 void Block::finish_barrier() {
   switch (barrier_.kind) {
-    case BarrierKind::sync: barrier_.result = 0; break;
-    case BarrierKind::count: barrier_.result = barrier_.votes; break;
-    case BarrierKind::all: barrier_.result = barrier_.votes == barrier_.arrived; break;
-    case BarrierKind::any: barrier_.result = barrier_.votes > 0; break;
+    case BarrierKind::sync:
+      barrier_.result = 0;
+      break;
+    case BarrierKind::count:
+      barrier_.result = barrier_.votes;
+      break;
+    case BarrierKind::all:
+      barrier_.result = barrier_.votes == barrier_.arrived;
+      break;
+    case BarrierKind::any:
+      barrier_.result = barrier_.votes > 0;
+      break;
   }
   barrier_.arrived = 0;
   for (int i = 0; i < count_; ++i) {
@@ -322,11 +197,17 @@ void Block::finish_barrier() {
 uint64_t Block::wait_for_warp(WarpKind kind, unsigned int mask, uint64_t value, int source, Site site) {
   const int thread = current_, lane = thread % kWarp;
   Thread& self = threads_[thread];
-  self.kind = kind, self.mask = mask, self.value = value, self.source = static_cast<uint8_t>(source), self.site = site;
+  self.kind = kind, self.mask = mask, self.value = value, self.source = static_cast<uint8_t>(source),
+  self.site = site;
   if ((mask >> lane & 1) == 0) fail_mask(thread, thread);
-  check_masks(thread / kWarp, lane);
+  Warp& warp = warps_[thread / kWarp];
+  if (warp.waiting == 0) warp.mask = mask;
+  if (warp.mask != mask) {
+    check_masks(thread / kWarp, lane);
+    warp.mask = 0;
+  }
   self.state = State::at_warp_operation;
-  warps_[thread / kWarp].waiting |= 1u << lane;
+  warp.waiting |= 1u << lane;
   if (kind != WarpKind::active_mask && try_warp(thread / kWarp, lane)) {
     self.state = State::ready;
     ready_.clear(threads_[thread].turn);
@@ -387,7 +268,8 @@ bool Block::release_active_masks() {
     Thread* lanes = &threads_[w * kWarp];
     for (unsigned int rest = warps_[w].waiting; rest != 0; rest &= rest - 1) {
       const int first = std::countr_zero(rest);
-      if (lanes[first].kind != WarpKind::active_mask || lanes[first].state != State::at_warp_operation) continue;
+      if (lanes[first].kind != WarpKind::active_mask || lanes[first].state != State::at_warp_operation)
+        continue;
       unsigned int group = 0;
       for (unsigned int others = rest; others != 0; others &= others - 1) {
         const int k = std::countr_zero(others);
@@ -407,66 +289,6 @@ bool Block::release_active_masks() {
   }
   return released;
 }
-
-std::string Block::thread_name(int thread) const {
-  return fmt::format("kernel {}, block {}, thread {}", kernel_->name, describe(block_index_), describe(threads_[thread].index));
-}
-
-std::string Block::waits_at(int thread) const {
-  const Thread& t = threads_[thread];
-  if (t.state == State::at_barrier) {
-    return fmt::format("thread {} waits at __syncthreads ({})", describe(threads_[thread].index), describe(t.site));
-  }
-  return fmt::format("thread {} waits at {} with mask {:#010x} ({})", describe(threads_[thread].index), name_of(t.kind), t.mask,
-                     describe(t.site));
-}
-
-// Ends the block: this fiber unwinds, the others are left where they are and their stacks used again.
-void Block::fail(int thread, const std::string& message) {
-  error_ = thread_name(thread) + ": " + message;
-  throw Failed{};
-}
-
-void Block::fail_divergent(int thread, Site site) {
-  fail(thread, fmt::format("divergent barrier: this thread waits at {}, thread {} at {}", describe(site),
-                           describe(threads_[barrier_.first].index), describe(barrier_.site)));
-}
-
-void Block::fail_mask(int thread, int other) {
-  const Thread &a = threads_[thread], &b = threads_[other];
-  const std::string call = fmt::format("{} at {}: mask {:#010x}", name_of(a.kind), describe(a.site), a.mask);
-  if (thread == other) fail(thread, fmt::format("{} lacks the calling lane {}", call, thread % kWarp));
-  fail(thread, fmt::format("{}, but thread {} of the same warp came with {:#010x}", call, describe(threads_[other].index),
-                           b.mask));
-}
-
-void Block::fail_source(int thread) {
-  const Thread& t = threads_[thread];
-  fail(thread, fmt::format("{} at {}: reads lane {}, which {} (mask {:#010x})", name_of(t.kind), describe(t.site),
-                           t.source, (t.mask >> t.source & 1) == 0 ? "is not in the mask" : "has returned", t.mask));
-}
-
-void Block::fail_stuck() {
-  std::string message = "deadlock: ";
-  int first = -1, told = 0;
-  const Thread* last = nullptr;
-  for (int i = 0; i < count_; ++i) {
-    const Thread& t = threads_[i];
-    if (t.state == State::exited) continue;
-    if (first < 0) first = i;
-    bool same = last != nullptr && last->state == t.state && last->site == t.site && last->mask == t.mask;
-    last = &t;
-    if (same) continue;
-    if (told++ == 4) {
-      message += "; …";
-      break;
-    }
-    message += (told > 1 ? "; " : "") + waits_at(i);
-  }
-  fail(first, message);
-}
-
-}  // namespace
 
 std::string run_block(const KernelInfo& kernel, const std::function<void()>& thread_body, int64_t block,
                       ThreadOrder order, bool poison_shared) {

@@ -15,7 +15,8 @@ struct ThreadOrder {
   uint64_t seed = 0;
 };
 
-// Runs block number `block` of the grid on this CPU thread. Returns an empty string, or what the kernel did wrong.
+// Runs block number `block` of the grid on this CPU thread. Returns an empty string, or what the kernel did
+// wrong.
 std::string run_block(const KernelInfo& kernel, const std::function<void()>& thread_body, int64_t block,
                       ThreadOrder order, bool poison_shared);
 

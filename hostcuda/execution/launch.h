@@ -1,4 +1,5 @@
-// How a kernel and its arguments become work on a stream (host build). Used through hostcuda/portable/launch.h.
+// How a kernel and its arguments become work on a stream (host build). Used through
+// hostcuda/portable/launch.h.
 #pragma once
 
 #include <functional>
@@ -43,8 +44,9 @@ struct Signature<void (*)(P...)> {
   static constexpr size_t count = sizeof...(P);
 };
 
-// Blocks [first, last) of a LATHE_FLAT kernel. The loop runs over the global x index, because g++ splits a loop at
-// `i < n` only if i is its counter; the threads of a race-free kernel are independent, which ivdep says.
+// Blocks [first, last) of a LATHE_FLAT kernel. The loop runs over the global x index, because g++ splits a
+// loop at `i < n` only if i is its counter; the threads of a race-free kernel are independent, which ivdep
+// says.
 template <auto Kernel, typename... Params>
 [[gnu::flatten]] void run_flat(dim3 grid, dim3 block, int64_t first, int64_t last, Params... params) {
   const FlatIndex3 block_dim{{block.x}, {block.y}, {block.z}}, grid_dim{{grid.x}, {grid.y}, {grid.z}};
@@ -78,7 +80,8 @@ void run_unmarked(dim3 grid, dim3 block, int64_t first, int64_t last, Params... 
 }
 
 template <auto Kernel, size_t... I, typename... Args>
-cudaError_t launch_flat(std::index_sequence<I...>, dim3 grid, dim3 block, cudaStream_t stream, Args&&... args) {
+cudaError_t launch_flat(std::index_sequence<I...>, dim3 grid, dim3 block, cudaStream_t stream,
+                        Args&&... args) {
   using Kernel_ = Signature<decltype(Kernel)>;
   using Values = std::tuple<std::tuple_element_t<I, typename Kernel_::Params>...>;
   auto run = [grid, block, values = Values(std::forward<Args>(args)...)](int64_t first, int64_t last) {

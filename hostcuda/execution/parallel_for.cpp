@@ -82,7 +82,8 @@ class Team {
   bool stop_ = false;
 };
 
-// Each stream has helpers of its own: shared ones would order the streams' work and so hide races between them.
+// Each stream has helpers of its own: shared ones would order the streams' work and so hide races between
+// them.
 void run_job(Job& job, int threads) {
   thread_local Team team;
   team.run(job, threads - 1);
@@ -102,7 +103,8 @@ void run_job(Job& job, int threads) {
 
 }  // namespace
 
-void parallel_for(int64_t count, int64_t chunk, int threads, const std::function<void(int64_t, int64_t)>& body) {
+void parallel_for(int64_t count, int64_t chunk, int threads,
+                  const std::function<void(int64_t, int64_t)>& body) {
   const int64_t parts = (count + chunk - 1) / chunk;
   threads = static_cast<int>(std::min<int64_t>(threads, parts));
   if (threads <= 1) return body(0, count);

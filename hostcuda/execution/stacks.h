@@ -16,7 +16,8 @@ namespace hostcuda {
 
 struct alignas(64) Fiber {
   boost::context::detail::fcontext_t context = nullptr;
-  char* stack_top = nullptr;  // the lowest address is stack_top - kStackBytes; null: the CPU thread's own stack
+  char* stack_top =
+      nullptr;  // the lowest address is stack_top - kStackBytes; null: the CPU thread's own stack
   const void* known_bottom = nullptr;  // the own stack's extent, as the sanitizer told
   size_t known_size = 0;
   void* fake_stack = nullptr;
@@ -28,9 +29,9 @@ constexpr size_t kStackBytes = 256 * 1024;
 constexpr size_t kStackBytes = 64 * 1024;
 #endif
 
-// Address space for the stacks of the largest block so far, with a guard page below each. Pages are touched only
-// as stacks are used. Tops are staggered by 320 bytes: at equal offsets all stacks compete for the same cache sets,
-// which halves the speed.
+// Address space for the stacks of the largest block so far, with a guard page below each. Pages are touched
+// only as stacks are used. Tops are staggered by 320 bytes: at equal offsets all stacks compete for the same
+// cache sets, which halves the speed.
 class Stacks {
  public:
   Stacks() = default;

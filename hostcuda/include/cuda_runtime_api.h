@@ -230,6 +230,7 @@ cudaError_t cudaMemcpyToSymbol(T& symbol, const void* from, size_t bytes, size_t
 }
 template <typename Kernel>
 cudaError_t cudaFuncSetAttribute(Kernel* /*kernel*/, cudaFuncAttribute attribute, int value) {
-  bool valid = attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || (value >= 0 && value <= 227 * 1024);
+  bool valid =
+      attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || (value >= 0 && value <= 227 * 1024);
   return valid ? cudaSuccess : cudaErrorInvalidValue;
 }

@@ -26,9 +26,9 @@ struct ThreadContext {
   uint3 thread, block, block_dim, grid_dim;
 };
 
-// The same for a kernel marked LATHE_FLAT (hostcuda/portable/launch.h): an index looks like an unsigned int, but
-// adding it to a 64-bit number keeps 64 bits. g++ then sees that the usual global index is the counter of the loop
-// over threads, splits the loop at `i < n`, and vectorises it.
+// The same for a kernel marked LATHE_FLAT (hostcuda/portable/launch.h): an index looks like an unsigned int,
+// but adding it to a 64-bit number keeps 64 bits. g++ then sees that the usual global index is the counter of
+// the loop over threads, splits the loop at `i < n`, and vectorises it.
 struct FlatIndex {
   int64_t value;
   constexpr operator unsigned int() const { return static_cast<unsigned int>(value); }
@@ -37,13 +37,11 @@ struct FlatIndex {
     return static_cast<T>(value);
   }
   template <std::integral T>
-    requires(sizeof(T) == 8)
-  friend constexpr T operator+(T a, FlatIndex b) {
+  requires(sizeof(T) == 8) friend constexpr T operator+(T a, FlatIndex b) {
     return a + static_cast<T>(b.value);
   }
   template <std::integral T>
-    requires(sizeof(T) == 8)
-  friend constexpr T operator+(FlatIndex a, T b) {
+  requires(sizeof(T) == 8) friend constexpr T operator+(FlatIndex a, T b) {
     return static_cast<T>(a.value) + b;
   }
 };
@@ -133,16 +131,19 @@ T __shfl_sync(unsigned int mask, T value, int source, int width = 32, HOSTCUDA_S
 template <typename T>
 T __shfl_up_sync(unsigned int mask, T value, unsigned int delta, int width = 32, HOSTCUDA_SITE) {
   int lane = hostcuda::lane_id(), segment = lane & ~(width - 1), source = lane - static_cast<int>(delta & 31);
-  return hostcuda::shuffle(hostcuda::WarpKind::shuffle_up, mask, value, source, source >= segment, {file, line});
+  return hostcuda::shuffle(hostcuda::WarpKind::shuffle_up, mask, value, source, source >= segment,
+                           {file, line});
 }
 template <typename T>
 T __shfl_down_sync(unsigned int mask, T value, unsigned int delta, int width = 32, HOSTCUDA_SITE) {
   int lane = hostcuda::lane_id(), last = lane | (width - 1), source = lane + static_cast<int>(delta & 31);
-  return hostcuda::shuffle(hostcuda::WarpKind::shuffle_down, mask, value, source, source <= last, {file, line});
+  return hostcuda::shuffle(hostcuda::WarpKind::shuffle_down, mask, value, source, source <= last,
+                           {file, line});
 }
 template <typename T>
 T __shfl_xor_sync(unsigned int mask, T value, int lane_mask, int width = 32, HOSTCUDA_SITE) {
   int lane = hostcuda::lane_id(), last = lane | (width - 1), source = lane ^ (lane_mask & 31);
-  return hostcuda::shuffle(hostcuda::WarpKind::shuffle_xor, mask, value, source, source <= last, {file, line});
+  return hostcuda::shuffle(hostcuda::WarpKind::shuffle_xor, mask, value, source, source <= last,
+                           {file, line});
 }
 #undef HOSTCUDA_SITE

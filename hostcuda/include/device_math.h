@@ -8,15 +8,25 @@
 #include <bit>
 #include <cstdint>
 
+// g++ calls the library for these, unless NaN may be forgotten; inline they vectorise. The definitions only
+// inline (gnu_inline): the library's functions remain what they are. A NaN argument loses, and -0 may equal
+// +0, as in C.
+#define HOSTCUDA_INLINE_C extern "C" inline __attribute__((gnu_inline, always_inline, artificial))
+HOSTCUDA_INLINE_C float fmaxf(float a, float b) noexcept { return b != b || a > b ? a : b; }
+HOSTCUDA_INLINE_C float fminf(float a, float b) noexcept { return b != b || a < b ? a : b; }
+HOSTCUDA_INLINE_C double fmax(double a, double b) noexcept { return b != b || a > b ? a : b; }
+HOSTCUDA_INLINE_C double fmin(double a, double b) noexcept { return b != b || a < b ? a : b; }
+#undef HOSTCUDA_INLINE_C
+
 // min and max as CUDA overloads them: mixed signedness compares as unsigned, 64-bit wins over 32-bit.
-#define HOSTCUDA_MIN_MAX(result, a_type, b_type)                                                            \
-  constexpr result min(a_type a, b_type b) {                                                               \
-    const result u = static_cast<result>(a), v = static_cast<result>(b);                                   \
-    return u < v ? u : v;                                                                                  \
-  }                                                                                                        \
-  constexpr result max(a_type a, b_type b) {                                                               \
-    const result u = static_cast<result>(a), v = static_cast<result>(b);                                   \
-    return u > v ? u : v;                                                                                  \
+#define HOSTCUDA_MIN_MAX(result, a_type, b_type)                         \
+  constexpr result min(a_type a, b_type b) {                             \
+    const result u = static_cast<result>(a), v = static_cast<result>(b); \
+    return u < v ? u : v;                                                \
+  }                                                                      \
+  constexpr result max(a_type a, b_type b) {                             \
+    const result u = static_cast<result>(a), v = static_cast<result>(b); \
+    return u > v ? u : v;                                                \
   }
 HOSTCUDA_MIN_MAX(int, int, int)
 HOSTCUDA_MIN_MAX(unsigned int, unsigned int, unsigned int)
@@ -56,7 +66,9 @@ inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
 inline float __fdividef(float a, float b) { return a / b; }
 inline float __fdiv_rn(float a, float b) { return a / b; }
 inline float __frcp_rn(float x) { return 1.0f / x; }
-inline float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }  // NaN gives 0, as in CUDA
+inline float __saturatef(float x) {
+  return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f;
+}  // NaN gives 0, as in CUDA
 // These are never contracted into a multiply-add.
 inline float __fadd_rn(float a, float b) {
   volatile float sum = a + b;
@@ -127,22 +139,22 @@ T hostcuda_atomic_update(T* address, Update update) {
     if (__atomic_compare_exchange(address, &old, &next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return old;
   }
 }
-#define HOSTCUDA_INTEGER_ATOMICS(T)                                                                           \
-  inline T atomicAdd(T* p, T v) { return __atomic_fetch_add(p, v, __ATOMIC_RELAXED); }                        \
-  inline T atomicSub(T* p, T v) { return __atomic_fetch_sub(p, v, __ATOMIC_RELAXED); }                        \
-  inline T atomicAnd(T* p, T v) { return __atomic_fetch_and(p, v, __ATOMIC_RELAXED); }                        \
-  inline T atomicOr(T* p, T v) { return __atomic_fetch_or(p, v, __ATOMIC_RELAXED); }                          \
-  inline T atomicXor(T* p, T v) { return __atomic_fetch_xor(p, v, __ATOMIC_RELAXED); }                        \
-  inline T atomicExch(T* p, T v) { return __atomic_exchange_n(p, v, __ATOMIC_RELAXED); }                      \
-  inline T atomicMin(T* p, T v) {                                                                             \
-    return hostcuda_atomic_update(p, [v](T old) { return old < v ? old : v; });                               \
-  }                                                                                                           \
-  inline T atomicMax(T* p, T v) {                                                                             \
-    return hostcuda_atomic_update(p, [v](T old) { return old > v ? old : v; });                               \
-  }                                                                                                           \
-  inline T atomicCAS(T* p, T expected, T v) {                                                                 \
-    __atomic_compare_exchange_n(p, &expected, v, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);                  \
-    return expected;                                                                                          \
+#define HOSTCUDA_INTEGER_ATOMICS(T)                                                          \
+  inline T atomicAdd(T* p, T v) { return __atomic_fetch_add(p, v, __ATOMIC_RELAXED); }       \
+  inline T atomicSub(T* p, T v) { return __atomic_fetch_sub(p, v, __ATOMIC_RELAXED); }       \
+  inline T atomicAnd(T* p, T v) { return __atomic_fetch_and(p, v, __ATOMIC_RELAXED); }       \
+  inline T atomicOr(T* p, T v) { return __atomic_fetch_or(p, v, __ATOMIC_RELAXED); }         \
+  inline T atomicXor(T* p, T v) { return __atomic_fetch_xor(p, v, __ATOMIC_RELAXED); }       \
+  inline T atomicExch(T* p, T v) { return __atomic_exchange_n(p, v, __ATOMIC_RELAXED); }     \
+  inline T atomicMin(T* p, T v) {                                                            \
+    return hostcuda_atomic_update(p, [v](T old) { return old < v ? old : v; });              \
+  }                                                                                          \
+  inline T atomicMax(T* p, T v) {                                                            \
+    return hostcuda_atomic_update(p, [v](T old) { return old > v ? old : v; });              \
+  }                                                                                          \
+  inline T atomicCAS(T* p, T expected, T v) {                                                \
+    __atomic_compare_exchange_n(p, &expected, v, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED); \
+    return expected;                                                                         \
   }
 HOSTCUDA_INTEGER_ATOMICS(int)
 HOSTCUDA_INTEGER_ATOMICS(unsigned int)

@@ -1,6 +1,6 @@
-// __half and __nv_bfloat16 as one template: a 16-bit code, a format that converts to and from float, and CUDA's
-// operators. Sum, difference, product, quotient and square root are computed in float and rounded once, which gives
-// the correctly rounded result: float has more than twice the digits.
+// __half and __nv_bfloat16 as one template: a 16-bit code, a format that converts to and from float, and
+// CUDA's operators. Sum, difference, product, quotient and square root are computed in float and rounded
+// once, which gives the correctly rounded result: float has more than twice the digits.
 #pragma once
 
 #include <bit>
@@ -62,7 +62,9 @@ struct Bfloat16Format {
     if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>(bits >> 16 | 0x40u);  // NaN
     return static_cast<uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
   }
-  static constexpr float decode(uint16_t code) { return std::bit_cast<float>(static_cast<uint32_t>(code) << 16); }
+  static constexpr float decode(uint16_t code) {
+    return std::bit_cast<float>(static_cast<uint32_t>(code) << 16);
+  }
 };
 
 // Rounded to float with the lost digits kept in the last bit ("to odd"), so that rounding again is exact.
@@ -127,31 +129,31 @@ struct alignas(4) Float16Pair {
 }  // namespace hostcuda
 
 // The functions that CUDA names alike for both types.
-#define HOSTCUDA_FLOAT16_FUNCTIONS(T, T2)                                                                          \
-  inline T __hadd(T a, T b) { return a + b; }                                                                      \
-  inline T __hsub(T a, T b) { return a - b; }                                                                      \
-  inline T __hmul(T a, T b) { return a * b; }                                                                      \
-  inline T __hdiv(T a, T b) { return a / b; }                                                                      \
-  inline T __hneg(T a) { return -a; }                                                                              \
-  inline T __habs(T a) { return T::from_code(a.code & 0x7fffu); }                                                  \
-  /* a·b is exact in double; a·b + c there has digits to spare for one rounding to odd. */                         \
-  inline T __hfma(T a, T b, T c) {                                                                                 \
-    return T(static_cast<double>(a.value()) * b.value() + static_cast<double>(c.value()));                         \
-  }                                                                                                                \
-  inline bool __hisnan(T a) { return a.value() != a.value(); }                                                     \
-  inline bool __heq(T a, T b) { return a == b; }                                                                   \
-  inline bool __hlt(T a, T b) { return a < b; }                                                                    \
-  inline bool __hle(T a, T b) { return a <= b; }                                                                   \
-  inline bool __hgt(T a, T b) { return a > b; }                                                                    \
-  inline bool __hge(T a, T b) { return a >= b; }                                                                   \
-  inline T __hmax(T a, T b) { return __hisnan(a) ? b : (__hisnan(b) || a >= b ? a : b); }                          \
-  inline T __hmin(T a, T b) { return __hisnan(a) ? b : (__hisnan(b) || a <= b ? a : b); }                          \
-  inline T hsqrt(T a) { return T(__builtin_sqrtf(a.value())); }                                                    \
-  inline T2 __hadd2(T2 a, T2 b) { return a + b; }                                                                  \
-  inline T2 __hsub2(T2 a, T2 b) { return a - b; }                                                                  \
-  inline T2 __hmul2(T2 a, T2 b) { return a * b; }                                                                  \
-  inline T2 __hfma2(T2 a, T2 b, T2 c) { return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)}; }                   \
-  inline T2 __hmax2(T2 a, T2 b) { return {__hmax(a.x, b.x), __hmax(a.y, b.y)}; }                                   \
-  inline T2 __hmin2(T2 a, T2 b) { return {__hmin(a.x, b.x), __hmin(a.y, b.y)}; }                                   \
-  inline float __low2float(T2 a) { return a.x.value(); }                                                           \
+#define HOSTCUDA_FLOAT16_FUNCTIONS(T, T2)                                                        \
+  inline T __hadd(T a, T b) { return a + b; }                                                    \
+  inline T __hsub(T a, T b) { return a - b; }                                                    \
+  inline T __hmul(T a, T b) { return a * b; }                                                    \
+  inline T __hdiv(T a, T b) { return a / b; }                                                    \
+  inline T __hneg(T a) { return -a; }                                                            \
+  inline T __habs(T a) { return T::from_code(a.code & 0x7fffu); }                                \
+  /* a·b is exact in double; a·b + c there has digits to spare for one rounding to odd. */     \
+  inline T __hfma(T a, T b, T c) {                                                               \
+    return T(static_cast<double>(a.value()) * b.value() + static_cast<double>(c.value()));       \
+  }                                                                                              \
+  inline bool __hisnan(T a) { return a.value() != a.value(); }                                   \
+  inline bool __heq(T a, T b) { return a == b; }                                                 \
+  inline bool __hlt(T a, T b) { return a < b; }                                                  \
+  inline bool __hle(T a, T b) { return a <= b; }                                                 \
+  inline bool __hgt(T a, T b) { return a > b; }                                                  \
+  inline bool __hge(T a, T b) { return a >= b; }                                                 \
+  inline T __hmax(T a, T b) { return __hisnan(a) ? b : (__hisnan(b) || a >= b ? a : b); }        \
+  inline T __hmin(T a, T b) { return __hisnan(a) ? b : (__hisnan(b) || a <= b ? a : b); }        \
+  inline T hsqrt(T a) { return T(__builtin_sqrtf(a.value())); }                                  \
+  inline T2 __hadd2(T2 a, T2 b) { return a + b; }                                                \
+  inline T2 __hsub2(T2 a, T2 b) { return a - b; }                                                \
+  inline T2 __hmul2(T2 a, T2 b) { return a * b; }                                                \
+  inline T2 __hfma2(T2 a, T2 b, T2 c) { return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)}; } \
+  inline T2 __hmax2(T2 a, T2 b) { return {__hmax(a.x, b.x), __hmax(a.y, b.y)}; }                 \
+  inline T2 __hmin2(T2 a, T2 b) { return {__hmin(a.x, b.x), __hmin(a.y, b.y)}; }                 \
+  inline float __low2float(T2 a) { return a.x.value(); }                                         \
   inline float __high2float(T2 a) { return a.y.value(); }

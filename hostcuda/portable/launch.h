@@ -4,7 +4,8 @@
 //   launch<transpose>(grid, block, shared_bytes, stream, in, out, n);       // or launch(transpose, grid, …)
 //
 //   template <typename T>
-//   __global__ void relu(const T* x, T* y, int64_t n LATHE_FLAT) {          // no barriers, no warp operations
+//   __global__ void relu(const T* x, T* y, int64_t n LATHE_FLAT) {          // no barriers, no warp
+//   operations
 //     int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
 //     if (i < n) y[i] = x[i] > T(0) ? x[i] : T(0);
 //   }
@@ -12,14 +13,15 @@
 //
 //   LATHE_DYNAMIC_SHARED(float, tile);                                      // inside a kernel: float* tile
 //
-// launch: any kernel. launch_flat: kernels with neither barriers nor warp operations; on a CPU they are a plain
-// loop over the threads. With LATHE_FLAT after the last parameter (nothing under nvcc) and the index computed in
-// 64 bits as above, g++ vectorises that loop as if it were written by hand; without it the kernel is as right but
-// runs one thread after another. A LATHE_FLAT kernel reads threadIdx and the others in its own body only: functions
-// that it calls get the index as an argument. LATHE_FLAT kernels are for launch_flat only.
+// launch: any kernel. launch_flat: kernels with neither barriers nor warp operations; on a CPU they are a
+// plain loop over the threads. With LATHE_FLAT after the last parameter (nothing under nvcc) and the index
+// computed in 64 bits as above, g++ vectorises that loop as if it were written by hand; without it the kernel
+// is as right but runs one thread after another. A LATHE_FLAT kernel reads threadIdx and the others in its
+// own body only: functions that it calls get the index as an argument. LATHE_FLAT kernels are for launch_flat
+// only.
 //
-// Arguments are converted to the kernel's parameter types and copied. Both return the launch's error; an error
-// inside the kernel comes later, from a synchronising call.
+// Arguments are converted to the kernel's parameter types and copied. Both return the launch's error; an
+// error inside the kernel comes later, from a synchronising call.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -65,7 +67,7 @@ cudaError_t launch_flat(dim3 grid, dim3 block, cudaStream_t stream, Args&&... ar
 
 #include "hostcuda/execution/launch.h"
 
-#define LATHE_FLAT , [[maybe_unused]] const ::hostcuda::FlatThread &hostcuda_thread
+#define LATHE_FLAT , [[maybe_unused]] const ::hostcuda::FlatThread& hostcuda_thread
 #define LATHE_DYNAMIC_SHARED(type, name) type* name = static_cast<type*>(::hostcuda::dynamic_shared())
 
 namespace lathe {
@@ -75,15 +77,16 @@ cudaError_t launch(void (*kernel)(Params...), dim3 grid, dim3 block, size_t shar
                    Args&&... args) {
   return hostcuda::launch_threads(
       {hostcuda::function_name(reinterpret_cast<void*>(kernel)), grid, block, shared_bytes},
-      [kernel, values = std::tuple<Params...>(std::forward<Args>(args)...)] { std::apply(kernel, values); }, stream);
+      [kernel, values = std::tuple<Params...>(std::forward<Args>(args)...)] { std::apply(kernel, values); },
+      stream);
 }
 
 template <auto Kernel, typename... Args>
 cudaError_t launch(dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream, Args&&... args) {
   using Values = typename hostcuda::Signature<decltype(Kernel)>::Params;
-  return hostcuda::launch_threads({hostcuda::kernel_name<Kernel>(), grid, block, shared_bytes},
-                                  [values = Values(std::forward<Args>(args)...)] { std::apply(Kernel, values); },
-                                  stream);
+  return hostcuda::launch_threads(
+      {hostcuda::kernel_name<Kernel>(), grid, block, shared_bytes},
+      [values = Values(std::forward<Args>(args)...)] { std::apply(Kernel, values); }, stream);
 }
 
 template <auto Kernel, typename... Args>

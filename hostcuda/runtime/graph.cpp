@@ -1,6 +1,6 @@
-// Graphs: what streams capture, and its replay. Each stream that took part in the capture becomes a lane of the
-// executable graph; lanes run on threads of their own and wait for each other only where the capture did, so a
-// missing dependency is as real in the replay as it was in the capture.
+// Graphs: what streams capture, and its replay. Each stream that took part in the capture becomes a lane of
+// the executable graph; lanes run on threads of their own and wait for each other only where the capture did,
+// so a missing dependency is as real in the replay as it was in the capture.
 #include <algorithm>
 #include <utility>
 
@@ -20,7 +20,7 @@ struct CUgraphExec_st {
     std::unique_ptr<CUstream_st> stream;  // null: the stream that the graph is launched on
   };
   std::vector<hostcuda::GraphNode> nodes;
-  std::vector<bool> awaited;  // another lane depends on it
+  std::vector<bool> awaited;               // another lane depends on it
   std::vector<std::vector<size_t>> waits;  // on nodes of other lanes
   std::vector<Lane> lanes;
   MarkerPtr last_launch;
@@ -40,7 +40,8 @@ bool unjoined_work(const Capture& capture) {
   return false;
 }
 
-void run_lane(const CUgraphExec_st& exec, const CUgraphExec_st::Lane& lane, const std::vector<MarkerPtr>& done) {
+void run_lane(const CUgraphExec_st& exec, const CUgraphExec_st::Lane& lane,
+              const std::vector<MarkerPtr>& done) {
   for (size_t node : lane.nodes) {
     for (size_t other : exec.waits[node]) done[other]->wait();
     execute(exec.nodes[node].work);
@@ -102,7 +103,7 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* 
   std::lock_guard lock(runtime().mutex);
   CUstream_st* stream = hostcuda::find_stream(handle);
   if (stream == nullptr) return report(cudaErrorInvalidResourceHandle);
-  *status = stream->capture == nullptr       ? cudaStreamCaptureStatusNone
+  *status = stream->capture == nullptr     ? cudaStreamCaptureStatusNone
             : stream->capture->invalidated ? cudaStreamCaptureStatusInvalidated
                                            : cudaStreamCaptureStatusActive;
   return cudaSuccess;
@@ -110,7 +111,8 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* 
 
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
   if (graph == nullptr || count == nullptr) return report(cudaErrorInvalidValue);
-  if (nodes != nullptr) return report(cudaErrorNotSupported);  // there are no handles to nodes, only their number
+  if (nodes != nullptr)
+    return report(cudaErrorNotSupported);  // there are no handles to nodes, only their number
   *count = graph->nodes.size();
   return cudaSuccess;
 }

@@ -1,7 +1,7 @@
 // Device and pinned memory, the stream-ordered pool, copies and fills.
 //
-// Device memory is host memory with a table of what is allocated. Under AddressSanitizer every allocation is its
-// own malloc of the exact size and nothing is pooled, so that an overrun or a use after free is reported.
+// Device memory is host memory with a table of what is allocated. Under AddressSanitizer every allocation is
+// its own malloc of the exact size and nothing is pooled, so that an overrun or a use after free is reported.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -38,10 +38,10 @@ struct FreeBlock {
 };
 
 struct Memory {
-  std::mutex mutex;                           // taken after the runtime's
-  std::map<const char*, Allocation> live;     // by first byte
-  std::multimap<size_t, FreeBlock> pool;      // by size
-  size_t device_bytes = 0;                    // live and pooled
+  std::mutex mutex;                        // taken after the runtime's
+  std::map<const char*, Allocation> live;  // by first byte
+  std::multimap<size_t, FreeBlock> pool;   // by size
+  size_t device_bytes = 0;                 // live and pooled
   size_t pool_live = 0, pool_live_high = 0, pool_reserved = 0, pool_reserved_high = 0;
   CUmemPool_st handle;
   uint64_t release_threshold = 0;
@@ -54,7 +54,9 @@ Memory& memory() {
 
 size_t total_bytes() {
   size_t limit = switches().memory_limit;
-  return limit != 0 ? limit : static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return limit != 0
+             ? limit
+             : static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
 char* host_allocate(size_t bytes) {
@@ -96,8 +98,8 @@ const std::pair<const char* const, Allocation>* find_allocation(Memory& m, const
   return address < it->first + it->second.bytes ? &*it : nullptr;
 }
 
-// Whether [pointer, pointer + bytes) may be one side of a copy: inside one device allocation if it has to be or is
-// device memory.
+// Whether [pointer, pointer + bytes) may be one side of a copy: inside one device allocation if it has to be
+// or is device memory.
 bool valid_range(const void* pointer, size_t bytes, bool must_be_device) {
   Memory& m = memory();
   std::lock_guard lock(m.mutex);
@@ -195,7 +197,8 @@ cudaError_t allocate_async(void** pointer, size_t bytes, cudaStream_t handle) {
   char* block = take_from_pool(m, *stream, size);
   if (block != nullptr && Switches::due(switches().fail_allocation)) {
     m.pool_reserved += m.live[block].bytes;
-    m.pool.emplace(m.live[block].bytes, FreeBlock{block, stream->id, stream->submitted, stream->push_marker()});
+    m.pool.emplace(m.live[block].bytes,
+                   FreeBlock{block, stream->id, stream->submitted, stream->push_marker()});
     m.live.erase(block);
     return report(cudaErrorMemoryAllocation);
   }
@@ -257,8 +260,8 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
   if (allocation.pooled) m.pool_live -= allocation.bytes;
   ++stream->submitted;
   if (hostcuda::kPooled) {
-    m.pool.emplace(allocation.bytes, hostcuda::FreeBlock{static_cast<char*>(pointer), stream->id, stream->submitted,
-                                                         stream->push_marker()});
+    m.pool.emplace(allocation.bytes, hostcuda::FreeBlock{static_cast<char*>(pointer), stream->id,
+                                                         stream->submitted, stream->push_marker()});
     m.pool_reserved += allocation.bytes;
   } else {
     m.device_bytes -= allocation.bytes;
@@ -267,7 +270,8 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
   return report(sticky_error());
 }
 
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
   if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) return report(cudaErrorInvalidMemcpyDirection);
   if (bytes == 0) return report(sticky_error());
   bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
@@ -281,7 +285,8 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
     CUstream_st* found = hostcuda::find_stream(stream);
     capturing = found != nullptr && found->capture != nullptr;
   }
-  // Pageable memory, as on a GPU: a small source may be changed as soon as this returns, else the copy is complete.
+  // Pageable memory, as on a GPU: a small source may be changed as soon as this returns, else the copy is
+  // complete.
   bool pageable_source = !hostcuda::is_pinned_or_device(from);
   bool pageable = pageable_source || !hostcuda::is_pinned_or_device(to);
   if (pageable && !capturing) {
@@ -290,8 +295,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
                                                         static_cast<const char*>(from) + bytes);
       return report(hostcuda::submit(stream, [=] { std::memcpy(to, staged->data(), bytes); }));
     }
-    return hostcuda::wait_for_stream(stream,
-                                     hostcuda::submit(stream, [=] { std::memcpy(to, from, bytes); }));
+    return hostcuda::wait_for_stream(stream, hostcuda::submit(stream, [=] { std::memcpy(to, from, bytes); }));
   }
   return report(hostcuda::submit(stream, [=] { std::memcpy(to, from, bytes); }));
 }
@@ -350,12 +354,23 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribut
   std::lock_guard lock(m.mutex);
   auto* number = static_cast<uint64_t*>(value);
   switch (attribute) {
-    case cudaMemPoolAttrReleaseThreshold: *number = m.release_threshold; break;
-    case cudaMemPoolAttrReservedMemCurrent: *number = m.pool_live + m.pool_reserved; break;
-    case cudaMemPoolAttrReservedMemHigh: *number = m.pool_reserved_high; break;
-    case cudaMemPoolAttrUsedMemCurrent: *number = m.pool_live; break;
-    case cudaMemPoolAttrUsedMemHigh: *number = m.pool_live_high; break;
-    default: return report(cudaErrorInvalidValue);
+    case cudaMemPoolAttrReleaseThreshold:
+      *number = m.release_threshold;
+      break;
+    case cudaMemPoolAttrReservedMemCurrent:
+      *number = m.pool_live + m.pool_reserved;
+      break;
+    case cudaMemPoolAttrReservedMemHigh:
+      *number = m.pool_reserved_high;
+      break;
+    case cudaMemPoolAttrUsedMemCurrent:
+      *number = m.pool_live;
+      break;
+    case cudaMemPoolAttrUsedMemHigh:
+      *number = m.pool_live_high;
+      break;
+    default:
+      return report(cudaErrorInvalidValue);
   }
   return cudaSuccess;
 }
@@ -367,10 +382,17 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribut
   std::lock_guard lock(m.mutex);
   const uint64_t number = *static_cast<uint64_t*>(value);
   switch (attribute) {
-    case cudaMemPoolAttrReleaseThreshold: m.release_threshold = number; return cudaSuccess;
-    case cudaMemPoolAttrReservedMemHigh: m.pool_reserved_high = m.pool_live + m.pool_reserved; break;
-    case cudaMemPoolAttrUsedMemHigh: m.pool_live_high = m.pool_live; break;
-    default: return report(cudaErrorInvalidValue);
+    case cudaMemPoolAttrReleaseThreshold:
+      m.release_threshold = number;
+      return cudaSuccess;
+    case cudaMemPoolAttrReservedMemHigh:
+      m.pool_reserved_high = m.pool_live + m.pool_reserved;
+      break;
+    case cudaMemPoolAttrUsedMemHigh:
+      m.pool_live_high = m.pool_live;
+      break;
+    default:
+      return report(cudaErrorInvalidValue);
   }
   return number == 0 ? cudaSuccess : report(cudaErrorInvalidValue);  // a high-water mark can only be reset
 }

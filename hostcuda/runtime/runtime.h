@@ -63,7 +63,8 @@ struct Capture {
   std::unique_ptr<CUgraph_st> graph;
 };
 
-// Does what a stream's worker does with one piece of work: nothing after a sticky error; an exception becomes one.
+// Does what a stream's worker does with one piece of work: nothing after a sticky error; an exception becomes
+// one.
 void execute(const Work& work);
 
 }  // namespace hostcuda
@@ -74,10 +75,10 @@ struct CUgraph_st {
 
 // A stream: one CPU thread that does one piece of work after another.
 //
-// The queue is a linked list and a semaphore, so that order passes one way only: what happened before a push happens
-// before the work. With a mutex, whoever pushes next would also be ordered after the work that is done by then, and
-// ThreadSanitizer would miss most missing event waits. The public members belong to the runtime's mutex, which every
-// caller of push, push_marker and idle holds.
+// The queue is a linked list and a semaphore, so that order passes one way only: what happened before a push
+// happens before the work. With a mutex, whoever pushes next would also be ordered after the work that is
+// done by then, and ThreadSanitizer would miss most missing event waits. The public members belong to the
+// runtime's mutex, which every caller of push, push_marker and idle holds.
 struct CUstream_st {
   CUstream_st(uint64_t id, bool blocking);
   ~CUstream_st();  // finishes the queue
@@ -134,7 +135,8 @@ Runtime& runtime();
 // Null handle and cudaStreamLegacy: the default stream. Not a stream: null. Needs the runtime's mutex.
 CUstream_st* find_stream(cudaStream_t handle);
 
-// Control work, such as a wait: done even after a sticky error, in the default stream's order. Needs the mutex.
+// Control work, such as a wait: done even after a sticky error, in the default stream's order. Needs the
+// mutex.
 void push_ordered(CUstream_st& stream, Work work);
 
 // Work for a stream, or a node of the graph that it captures.

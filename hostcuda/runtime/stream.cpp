@@ -1,5 +1,5 @@
-// Streams and events: a stream is a worker thread with a queue, an event a point in it. ThreadSanitizer sees exactly
-// the order that the program asked for.
+// Streams and events: a stream is a worker thread with a queue, an event a point in it. ThreadSanitizer sees
+// exactly the order that the program asked for.
 #include <algorithm>
 #include <utility>
 
@@ -135,7 +135,8 @@ cudaError_t refuse_during_capture() {
 
 }  // namespace hostcuda
 
-CUstream_st::CUstream_st(uint64_t id, bool blocking) : id(id), blocking(blocking), last_(new Entry), taken_(last_) {
+CUstream_st::CUstream_st(uint64_t id, bool blocking)
+    : id(id), blocking(blocking), last_(new Entry), taken_(last_) {
   sem_init(&available_, 0, 0);
   worker_ = std::thread([this] { work_loop(); });
 }
@@ -186,7 +187,9 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) 
   return cudaSuccess;
 }
 
-cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithFlags(stream, cudaStreamDefault); }
+cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+  return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
+}
 
 // Priorities are accepted and have no effect.
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int /*priority*/) {

@@ -14,7 +14,8 @@
 namespace hostcuda {
 namespace {
 
-// A number from the environment; what is not a number stops the program, since a test would silently not test.
+// A number from the environment; what is not a number stops the program, since a test would silently not
+// test.
 int64_t environment_number(const char* name, int64_t fallback) {
   const char* text = std::getenv(name);
   if (text == nullptr || *text == '\0') return fallback;
@@ -51,7 +52,8 @@ Switches::Switches()
   if (const char* text = std::getenv("HOSTCUDA_THREAD_ORDER"); text != nullptr && *text != '\0') {
     ThreadOrder parsed;
     if (!parse_order(text, &parsed)) {
-      std::fprintf(stderr, "hostcuda: HOSTCUDA_THREAD_ORDER=%s: give forward, reverse or random:SEED.\n", text);
+      std::fprintf(stderr, "hostcuda: HOSTCUDA_THREAD_ORDER=%s: give forward, reverse or random:SEED.\n",
+                   text);
       std::exit(2);
     }
     order = parsed.kind;

@@ -12,7 +12,8 @@ class DeviceArray {
  public:
   explicit DeviceArray(std::vector<T> values) : values_(std::move(values)) {
     EXPECT_EQ(cudaMalloc(&data_, values_.size() * sizeof(T)), cudaSuccess);
-    EXPECT_EQ(cudaMemcpy(data_, values_.data(), values_.size() * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
+    EXPECT_EQ(cudaMemcpy(data_, values_.data(), values_.size() * sizeof(T), cudaMemcpyHostToDevice),
+              cudaSuccess);
   }
   explicit DeviceArray(size_t count) : DeviceArray(std::vector<T>(count)) {}
   DeviceArray(const DeviceArray&) = delete;
@@ -20,7 +21,8 @@ class DeviceArray {
   ~DeviceArray() { cudaFree(data_); }
   T* data() { return data_; }
   std::vector<T> host() {
-    EXPECT_EQ(cudaMemcpy(values_.data(), data_, values_.size() * sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
+    EXPECT_EQ(cudaMemcpy(values_.data(), data_, values_.size() * sizeof(T), cudaMemcpyDeviceToHost),
+              cudaSuccess);
     return values_;
   }
 

@@ -77,7 +77,8 @@ TEST(Half, EveryRoundingBoundary) {
     const uint16_t even = code % 2 == 0 ? code : code + 1;
     for (uint16_t sign : {0, 0x8000}) {
       const float s = sign != 0 ? -1.0f : 1.0f;
-      for (auto encode : {+[](float x) { return half_code(x); }, +[](float x) { return hostcuda::half_code_software(x); }}) {
+      for (auto encode : {+[](float x) { return half_code(x); },
+                          +[](float x) { return hostcuda::half_code_software(x); }}) {
         ASSERT_EQ(encode(s * middle), even | sign) << std::hex << code;
         ASSERT_EQ(encode(s * std::nextafterf(middle, low)), code | sign) << std::hex << code;
         ASSERT_EQ(encode(s * std::nextafterf(middle, high)), (code + 1) | sign) << std::hex << code;
@@ -90,17 +91,20 @@ TEST(Half, SoftwareEqualsHardwareOnRandomBits) {
   std::mt19937 random(7);
   for (int i = 0; i < 500000; ++i) {
     const float value = std::bit_cast<float>(static_cast<uint32_t>(random()));
-    ASSERT_EQ(hostcuda::half_code_software(value), half_code(value)) << std::hex << std::bit_cast<uint32_t>(value);
+    ASSERT_EQ(hostcuda::half_code_software(value), half_code(value))
+        << std::hex << std::bit_cast<uint32_t>(value);
   }
 }
 
-// From double there is one rounding: 1 + 2^-11 + 2^-40 is above the middle, though as a float it is the middle.
+// From double there is one rounding: 1 + 2^-11 + 2^-40 is above the middle, though as a float it is the
+// middle.
 TEST(Half, DoubleIsRoundedOnce) {
   EXPECT_EQ(__half_as_ushort(__double2half(1 + 0x1p-11 + 0x1p-40)), 0x3c01);
   EXPECT_EQ(__half_as_ushort(__double2half(1 + 0x1p-11)), 0x3c00);
   EXPECT_EQ(__half_as_ushort(__double2half(-(1 + 0x1p-11 + 0x1p-40))), 0xbc01);
   EXPECT_EQ(__half_as_ushort(__double2half(1 + 3 * 0x1p-11 - 0x1p-40)), 0x3c01);
-  EXPECT_EQ(__half_as_ushort(__hfma(__half(1 + 0x1p-10f), __half(1 + 0x1p-10f), __half(-1.0f))), half_code(0x1p-9f + 0x1p-20f));
+  EXPECT_EQ(__half_as_ushort(__hfma(__half(1 + 0x1p-10f), __half(1 + 0x1p-10f), __half(-1.0f))),
+            half_code(0x1p-9f + 0x1p-20f));
 }
 
 TEST(Half, ArithmeticAndPairs) {

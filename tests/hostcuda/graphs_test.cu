@@ -83,8 +83,11 @@ TEST_F(Graphs, ReplayEqualsDirect) {
     ASSERT_EQ(cudaMemsetAsync(z.data(), 0, kCount * sizeof(int), a_), cudaSuccess);
     ASSERT_EQ(launch_flat<axpb>(3, 256, a_, x.data(), y.data(), a, 1, kCount), cudaSuccess);
     ASSERT_EQ(launch<rotate>(6, 128, 128 * sizeof(int), a_, y.data(), kCount), cudaSuccess);
-    ASSERT_EQ(cudaMemcpyAsync(z.data() + 10, y.data(), 100 * sizeof(int), cudaMemcpyDeviceToDevice, a_), cudaSuccess);
-    ASSERT_EQ(cudaLaunchHostFunc(a_, [](void* n) { ++*static_cast<int*>(n); }, &calls), cudaSuccess);
+    ASSERT_EQ(cudaMemcpyAsync(z.data() + 10, y.data(), 100 * sizeof(int), cudaMemcpyDeviceToDevice, a_),
+              cudaSuccess);
+    ASSERT_EQ(cudaLaunchHostFunc(
+                  a_, [](void* n) { ++*static_cast<int*>(n); }, &calls),
+              cudaSuccess);
   };
   step(7);
   ASSERT_EQ(cudaStreamSynchronize(a_), cudaSuccess);
@@ -247,10 +250,14 @@ TEST_F(Graphs, AnErrorInsideAReplayIsSticky) {
   begin();
   ASSERT_EQ(cudaEventRecord(fork_, a_), cudaSuccess);
   ASSERT_EQ(cudaStreamWaitEvent(b_, fork_), cudaSuccess);
-  ASSERT_EQ(cudaLaunchHostFunc(b_, [](void*) { throw std::runtime_error("in a graph"); }, nullptr), cudaSuccess);
+  ASSERT_EQ(cudaLaunchHostFunc(
+                b_, [](void*) { throw std::runtime_error("in a graph"); }, nullptr),
+            cudaSuccess);
   ASSERT_EQ(cudaEventRecord(join_, b_), cudaSuccess);
   ASSERT_EQ(cudaStreamWaitEvent(a_, join_), cudaSuccess);
-  ASSERT_EQ(cudaLaunchHostFunc(a_, [](void*) {}, nullptr), cudaSuccess);
+  ASSERT_EQ(cudaLaunchHostFunc(
+                a_, [](void*) {}, nullptr),
+            cudaSuccess);
   finish();
   testing::internal::CaptureStderr();
   ASSERT_EQ(cudaGraphLaunch(exec_, a_), cudaSuccess);

@@ -61,8 +61,8 @@ TEST_F(Kernels, TiledMatmulInEveryOrder) {
       hostcuda::set_thread_order(order);
       hostcuda::set_threads(threads);
       DeviceArray<float> C(M * N);
-      ASSERT_EQ((launch<matmul_tiled<16>>({blocks_for(N, 16), blocks_for(M, 16)}, {16, 16}, 0, nullptr, A.data(),
-                                          B.data(), C.data(), M, N, K)),
+      ASSERT_EQ((launch<matmul_tiled<16>>({blocks_for(N, 16), blocks_for(M, 16)}, {16, 16}, 0, nullptr,
+                                          A.data(), B.data(), C.data(), M, N, K)),
                 cudaSuccess);
       std::vector<float> c = C.host();
       for (int i = 0; i < M * N; ++i) ASSERT_NEAR(c[i], expected[i], 1e-2f) << order << " at " << i;
@@ -79,7 +79,8 @@ __global__ void scale(const T* x, T* y, T factor, int64_t n LATHE_FLAT) {
 TEST_F(Kernels, FlatKernelTouchesExactlyItsElements) {
   for (int64_t n : {1, 255, 256, 257, 100003}) {
     DeviceArray<float> x(ramp(n)), y(std::vector<float>(n + 300, -1.0f));
-    ASSERT_EQ(launch_flat<scale<float>>(blocks_for(n, 256), 256, nullptr, x.data(), y.data(), 3, n), cudaSuccess);
+    ASSERT_EQ(launch_flat<scale<float>>(blocks_for(n, 256), 256, nullptr, x.data(), y.data(), 3, n),
+              cudaSuccess);
     std::vector<float> from = x.host(), to = y.host();
     for (int64_t i = 0; i < n; ++i) ASSERT_EQ(to[i], 3 * from[i]) << i << " of " << n;
     for (size_t i = n; i < to.size(); ++i) ASSERT_EQ(to[i], -1.0f) << "wrote past the end at " << i;
@@ -108,12 +109,15 @@ __global__ void coordinates_unmarked(int* out, int width, int height) {
 TEST_F(Kernels, EveryKindOfLaunchNumbersItsThreadsAlike) {
   const dim3 grid(3, 2, 2), block(4, 3, 2);
   const int width = 12, height = 6, depth = 4;
-  DeviceArray<int> flat(width * height * depth), unmarked(width * height * depth), threads(width * height * depth),
-      pointer(width * height * depth);
+  DeviceArray<int> flat(width * height * depth), unmarked(width * height * depth),
+      threads(width * height * depth), pointer(width * height * depth);
   ASSERT_EQ(launch_flat<coordinates>(grid, block, nullptr, flat.data(), width, height), cudaSuccess);
-  ASSERT_EQ(launch_flat<coordinates_unmarked>(grid, block, nullptr, unmarked.data(), width, height), cudaSuccess);
-  ASSERT_EQ(launch<coordinates_unmarked>(grid, block, 0, nullptr, threads.data(), width, height), cudaSuccess);
-  ASSERT_EQ(launch(coordinates_unmarked, grid, block, 0, nullptr, pointer.data(), width, height), cudaSuccess);
+  ASSERT_EQ(launch_flat<coordinates_unmarked>(grid, block, nullptr, unmarked.data(), width, height),
+            cudaSuccess);
+  ASSERT_EQ(launch<coordinates_unmarked>(grid, block, 0, nullptr, threads.data(), width, height),
+            cudaSuccess);
+  ASSERT_EQ(launch(coordinates_unmarked, grid, block, 0, nullptr, pointer.data(), width, height),
+            cudaSuccess);
   std::vector<int> expected;
   for (int z = 0; z < depth; ++z) {
     for (int y = 0; y < height; ++y) {
@@ -137,15 +141,16 @@ __global__ void split(const float* x, float* positive, float* negative, int n LA
 TEST_F(Kernels, FlatKernelWithEarlyReturn) {
   const int n = 1000;
   DeviceArray<float> x(ramp(n)), positive(n + 24), negative(n + 24);
-  ASSERT_EQ(launch_flat<split>(blocks_for(n, 128), 128, nullptr, x.data(), positive.data(), negative.data(), n),
-            cudaSuccess);
+  ASSERT_EQ(
+      launch_flat<split>(blocks_for(n, 128), 128, nullptr, x.data(), positive.data(), negative.data(), n),
+      cudaSuccess);
   std::vector<float> from = x.host(), p = positive.host(), m = negative.host();
   for (int i = 0; i < n; ++i) ASSERT_EQ(p[i] + m[i], from[i]);
   for (int i = n; i < n + 24; ++i) ASSERT_EQ(p[i], 0.0f);
 }
 
-// Sum of each block's part of x, in 64-bit integers so that every order gives the same bits. Threads beyond n return
-// before the barriers, which is legal: a barrier waits for those that have not.
+// Sum of each block's part of x, in 64-bit integers so that every order gives the same bits. Threads beyond n
+// return before the barriers, which is legal: a barrier waits for those that have not.
 __global__ void block_sums(const int* x, long long* sums, int n, bool return_early) {
   LATHE_DYNAMIC_SHARED(long long, of_warp);
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -184,8 +189,8 @@ TEST_F(Kernels, BlockReduceWithEarlyReturnInEveryOrder) {
     for (bool early : {false, true}) {
       hostcuda::set_thread_order(order);
       DeviceArray<long long> sums(blocks);
-      ASSERT_EQ(launch<block_sums>(blocks, threads, threads / 32 * sizeof(long long), nullptr, X.data(), sums.data(),
-                                   n, early),
+      ASSERT_EQ(launch<block_sums>(blocks, threads, threads / 32 * sizeof(long long), nullptr, X.data(),
+                                   sums.data(), n, early),
                 cudaSuccess);
       EXPECT_EQ(sums.host(), expected) << order << (early ? ", early return" : "");
     }
@@ -289,8 +294,9 @@ TEST_F(Kernels, AtomicsOverManyBlocksAndThreads) {
   DeviceArray<float> sum(1);
   DeviceArray<unsigned int> largest(1);
   DeviceArray<unsigned long long> bits(1);
-  ASSERT_EQ(launch<count_everything>(50, 128, 0, nullptr, counter.data(), sum.data(), largest.data(), bits.data()),
-            cudaSuccess);
+  ASSERT_EQ(
+      launch<count_everything>(50, 128, 0, nullptr, counter.data(), sum.data(), largest.data(), bits.data()),
+      cudaSuccess);
   EXPECT_EQ(counter.host()[0], 6400);
   EXPECT_EQ(sum.host()[0], 3200.0f);
   EXPECT_EQ(largest.host()[0], 6399u);
@@ -345,6 +351,14 @@ TEST_F(Kernels, MinAndMaxAreCudas) {
   EXPECT_EQ(max(1.5f, NAN), 1.5f);
   EXPECT_EQ(min(NAN, 1.5f), 1.5f);
   EXPECT_EQ(min(5ll, 3ll), 3ll);
+  volatile float nan = NAN, one = 1.0f, two = 2.0f;  // not folded by the compiler
+  EXPECT_EQ(fmaxf(one, two), 2.0f);
+  EXPECT_EQ(fminf(one, two), 1.0f);
+  EXPECT_EQ(fmaxf(nan, one), 1.0f);
+  EXPECT_EQ(fmaxf(one, nan), 1.0f);
+  EXPECT_EQ(fminf(nan, one), 1.0f);
+  EXPECT_EQ(fminf(one, nan), 1.0f);
+  EXPECT_TRUE(std::isnan(fmaxf(nan, nan)));
 }
 
 }  // namespace

@@ -284,8 +284,8 @@ TEST_F(Memory, PoolReusesOnTheSameStreamAtOnce) {
   ASSERT_EQ(cudaFreeAsync(second, a_), cudaSuccess);
 }
 
-// A block freed on stream A goes to B only when B is ordered after the free: by an event that covers it, or because
-// the work is done.
+// A block freed on stream A goes to B only when B is ordered after the free: by an event that covers it, or
+// because the work is done.
 TEST_F(Memory, PoolNeverHandsABlockToAnUnorderedStream) {
   void *first = nullptr, *second = nullptr, *third = nullptr, *fourth = nullptr;
   Gate gate;
@@ -306,8 +306,8 @@ TEST_F(Memory, PoolNeverHandsABlockToAnUnorderedStream) {
   for (void* block : {second, third, fourth}) ASSERT_EQ(cudaFreeAsync(block, b_), cudaSuccess);
 }
 
-// Ordered through a third stream, whose work used the block: A waits for C, then frees. An event of A from before
-// that wait does not cover it.
+// Ordered through a third stream, whose work used the block: A waits for C, then frees. An event of A from
+// before that wait does not cover it.
 TEST_F(Memory, PoolKnowsThatWaitsCarryOrder) {
   cudaStream_t c = nullptr;
   cudaEvent_t before = nullptr;

@@ -1,0 +1,137 @@
+// One block of threads as fibers: its state and its scheduler (fibers.cpp), and what it says of a wrong
+// kernel (block_errors.cpp).
+//
+// A thread runs until it has to wait, then hands over directly to the next thread in order that can run.
+// Threads that never wait run one after another on one fiber, with no switch at all.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hostcuda/execution/fibers.h"
+#include "hostcuda/execution/stacks.h"
+
+namespace hostcuda {
+
+constexpr int kMaxThreads = 1024, kWarp = 32, kMaxWarps = kMaxThreads / kWarp;
+
+// One bit for each thread, by its place in the order of turns.
+class TurnSet {
+ public:
+  void assign(int count) {
+    for (int w = 0; w < kWords; ++w) {
+      int bits = std::clamp(count - w * 64, 0, 64);
+      words_[w] = bits == 64 ? ~0ull : (1ull << bits) - 1;
+    }
+  }
+  void set(int i) { words_[i / 64] |= 1ull << (i % 64); }
+  void clear(int i) { words_[i / 64] &= ~(1ull << (i % 64)); }
+  // The first member at or after `from`, going round; -1 if there is none.
+  int next(unsigned int from) const {
+    unsigned int w = from / 64;
+    uint64_t word = words_[w] & (~0ull << (from % 64));
+    for (int tried = 0; tried <= kWords; ++tried) {
+      if (word != 0) return static_cast<int>(w * 64) + std::countr_zero(word);
+      w = (w + 1) % kWords;
+      word = words_[w];
+    }
+    return -1;
+  }
+
+ private:
+  static constexpr int kWords = kMaxThreads / 64;
+  std::array<uint64_t, kWords> words_{};
+};
+
+struct Failed {};  // unwinds a fiber after Block::fail
+
+enum class State : uint8_t { ready, at_barrier, at_warp_operation, exited };
+
+// One cache line: the scheduler's cost is the lines that it touches for each thread.
+struct alignas(64) Thread {
+  Fiber* fiber = nullptr;  // null: not started
+  uint64_t value = 0;      // what it brings to a warp operation, then what it gets
+  Site site{};             // where it waits
+  uint3 index{};
+  int turn = 0;  // its place in the order of turns
+  unsigned int mask = 0;
+  uint8_t source = 0;
+  State state = State::ready;
+  WarpKind kind{};
+};
+static_assert(sizeof(Thread) == 64);
+
+struct Warp {
+  unsigned int live = 0;     // has not returned
+  unsigned int waiting = 0;  // at a warp operation
+  unsigned int mask = 0;     // the mask that all waiting lanes came with; 0: they differ
+};
+
+struct Barrier {
+  int arrived = 0, votes = 0, first = 0, result = 0;
+  BarrierKind kind{};
+  Site site{};
+};
+
+class Block {
+ public:
+  Block() : arena_(static_cast<char*>(std::aligned_alloc(1024, kArenaBytes)), &std::free) {}
+
+  std::string run(const KernelInfo& kernel, const std::function<void()>& body, int64_t index,
+                  ThreadOrder order, bool poison_shared);
+  int wait_at_barrier(BarrierKind kind, bool predicate, Site site);
+  uint64_t wait_for_warp(WarpKind kind, unsigned int mask, uint64_t value, int source, Site site);
+  void* arena() { return arena_.get(); }
+  int current() const { return current_; }
+
+ private:
+  static constexpr size_t kArenaBytes = 256 * 1024;
+
+  static void fiber_entry(boost::context::detail::transfer_t arrival);
+  void run_threads();
+  void set_order(ThreadOrder order, int64_t index);
+  void resume(int thread);
+  int next_thread();
+  void thread_exited(int thread);
+  void finish_barrier();
+  bool try_warp(int warp, int lane);
+  bool release_active_masks();
+  void check_masks(int warp, int lane);
+  void wake(int thread) {
+    threads_[thread].state = State::ready;
+    ready_.set(threads_[thread].turn);
+  }
+  // Cold and out of line, which keeps the frames of waiting threads small.
+  [[noreturn, gnu::cold, gnu::noinline]] void fail(int thread, const std::string& message);
+  [[noreturn, gnu::cold, gnu::noinline]] void fail_divergent(int thread, Site site);
+  [[noreturn, gnu::cold, gnu::noinline]] void fail_stuck();
+  [[noreturn, gnu::cold, gnu::noinline]] void fail_mask(int thread, int other);
+  [[noreturn, gnu::cold, gnu::noinline]] void fail_source(int thread);
+  std::string thread_name(int thread) const;
+  std::string waits_at(int thread) const;
+
+  std::unique_ptr<char, decltype(&std::free)> arena_;
+  Stacks stacks_;
+  std::vector<Fiber*> free_fibers_;
+  size_t used_fibers_ = 0;
+  Fiber main_;
+
+  const KernelInfo* kernel_ = nullptr;
+  const std::function<void()>* body_ = nullptr;
+  dim3 dim_{0, 0, 0};
+  uint3 block_index_{};
+  int count_ = 0, live_ = 0, current_ = 0;
+  std::array<Thread, kMaxThreads> threads_;
+  std::array<int, kMaxThreads> thread_at_{};  // by turn
+  std::array<Warp, kMaxWarps> warps_;
+  TurnSet ready_;
+  Barrier barrier_;
+  std::string error_;
+};
+
+}  // namespace hostcuda
