@@ -71,7 +71,6 @@ TEST_F(CommandLineProgram, BadUsageIsOneLineOnStderrAndWritesNothing) {
 
 TEST_F(CommandLineProgram, ClosedPipeAndFullDisk) {
   EXPECT_EQ(shell("\"$LATHE\" man | head -1 >/dev/null; exit ${PIPESTATUS[0]}").code, 0);
-  EXPECT_EQ(shell("\"$LATHE\" man >&-").code, 1) << "a result that cannot be written is a failure";
   EXPECT_EQ(shell("\"$LATHE\" train --print-config >/dev/full").code, 1);
 }
 
