@@ -10,6 +10,7 @@
 #include "apps/run/console.h"
 #include "engine/graph/operation.h"
 #include "engine/runtime/error.h"
+#include "engine/runtime/threads.h"
 
 namespace lathe {
 namespace {
@@ -84,6 +85,7 @@ int flushed(int code) {
 
 int main(int argc, char** argv) {
   using namespace lathe;
+  limit_spinning(argv);
   prepare_streams();  // a closed pipe must not cost a checkpoint
   try {
     return flushed(run({argv + std::min(argc, 1), argv + argc}));

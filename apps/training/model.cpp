@@ -138,7 +138,8 @@ void initialise(State& state, const std::vector<Parameter>& parameters, uint64_t
   for (size_t index = 0; index < parameters.size(); ++index) {
     const Parameter& parameter = parameters[index];
     state.add(parameter.name, parameter.type);
-    state.upload(parameter.name, std::as_bytes(std::span(starting_values(parameter, seed, index))));
+    std::vector<float> values = starting_values(parameter, seed, index);
+    state.upload(parameter.name, std::as_bytes(std::span(values)));
   }
 }
 
@@ -185,7 +186,8 @@ void load_weights(State& state, const std::vector<Parameter>& parameters, const 
                                       : "Check --model, --head and --width against the file."));
   }
   for (const auto& [name, parameter] : wanted) {
-    state.upload(name, std::as_bytes(std::span(to_floats(*tensors.at(name)))));
+    std::vector<float> values = to_floats(*tensors.at(name));
+    state.upload(name, std::as_bytes(std::span(values)));
   }
 }
 

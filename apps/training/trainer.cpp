@@ -166,7 +166,7 @@ ProgressState Trainer::progress_now(double loss, double step_seconds) const {
   return state;
 }
 
-void Trainer::collect(Console& console, EventLog& events, Progress& progress) {
+void Trainer::collect(EventLog& events, Progress& progress) {
   StepResult result = session_.collect();
   Pending pending = pending_.front();
   pending_.pop_front();
@@ -220,7 +220,7 @@ Trainer::End Trainer::run(const RunFolder& folder, Console& console, EventLog& e
                         .lr = static_cast<float>(lr),
                         .sample_weight = static_cast<float>(1.0 / static_cast<double>(slot.update_samples))};
     double wait_ms = batch->wait_ms;
-    if (session_.full()) collect(console, events, progress);
+    if (session_.full()) collect(events, progress);
     session_.enqueue(*batch, slot.role, scalars);
     pipeline_.release(batch);
     pending_.push_back({position_.epoch, position_.updates, lr, wait_ms, slot.ends_update()});
@@ -233,7 +233,7 @@ Trainer::End Trainer::run(const RunFolder& folder, Console& console, EventLog& e
     bool stop = StopSignal::requested();
     if (!epoch_ends && !stop && position_.updates < total_updates_) continue;
 
-    while (!session_.idle()) collect(console, events, progress);
+    while (!session_.idle()) collect(events, progress);
     if (epoch_ends || position_.updates == total_updates_) end_of_epoch(folder, console, events, results);
     if (StopSignal::requested() && position_.updates < total_updates_) {
       save(folder, events);

@@ -68,7 +68,7 @@ class Trainer {
     bool ends_update;
   };
 
-  void collect(Console& console, EventLog& events, Progress& progress);
+  void collect(EventLog& events, Progress& progress);
   void end_of_epoch(const RunFolder& folder, Console& console, EventLog& events, ResultsCsv& results);
   void save(const RunFolder& folder, EventLog& events);
   double learning_rate_now() const;

@@ -2,6 +2,7 @@
 
 namespace lathe {
 
+void limit_spinning(char**) {}
 void set_threads(int) {}
 
 }  // namespace lathe
