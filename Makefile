@@ -27,15 +27,12 @@ help:  ## this list
 setup:  ## install what the build needs (Debian packages)
 	@scripts/setup.sh
 
-build: setup  ## the host build: build/lathe (default)
-	@echo "building build/host"
-	@$(call configure_and_build,host)
-	@$(link_program)
-
-train: setup  ## build, then train VGG16 on the built-in pictures; ARGS="--epochs 3" adds options
-	@echo "building build/host"
+build: setup  ## the program, built for this CPU: build/lathe (default)
+	@echo "building build/host/lathe"
 	@$(call configure_and_build,host,lathe)
 	@$(link_program)
+
+train: build  ## build, then train VGG16 on the built-in pictures; ARGS="--epochs 3" adds options
 	build/lathe train $(ARGS)
 
 test: setup  ## build and run every test
