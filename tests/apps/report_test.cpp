@@ -11,6 +11,7 @@
 #include "apps/report/charts.h"
 #include "apps/report/html.h"
 #include "apps/report/png.h"
+#include "datasets/png.h"
 #include "apps/report/train_report.h"
 #include "datasets/decode.h"
 #include "engine/runtime/error.h"
