@@ -168,7 +168,7 @@ const std::vector<OptionSpec>& option_table() {
     {.name = "precision", .commands = kRuns, .group = "Switches", .fallback = "fp32",
      .help = "16-bit activations with fp32 master weights", .example = "--precision bf16",
      .choices = {"fp32", "tf32", "bf16", "fp16"}},
-    {.name = "layout", .commands = kRuns, .group = "Switches", .fallback = "nchw",
+    {.name = "layout", .commands = kRuns, .group = "Switches", .fallback = "native",
      .help = "order of the activations in memory; native: the library's own", .example = "--layout nhwc",
      .choices = {"nchw", "nhwc", "native"}},
     {.name = "fusion", .commands = kRuns, .group = "Switches", .value_name = "on|off|RULES",

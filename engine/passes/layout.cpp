@@ -15,7 +15,7 @@ int64_t block_of(Layout layout) {
 }
 
 bool can_be(const Type& type, Layout layout) {
-  return type.shape.rank() == 4 && type.dtype == DType::f32 && type.shape[1] % block_of(layout) == 0;
+  return type.shape.rank() == 4 && type.shape[1] % block_of(layout) == 0;
 }
 
 class Propagation {
@@ -94,8 +94,7 @@ class Propagation {
       if (node.operation->output_layout(call, static_cast<int>(i)) == LayoutRule::row_major) continue;
       if (call.outputs[i].shape.rank() != 4) continue;
       tied_output = true;
-      able = able && (call.outputs[i].dtype != DType::f32 || can_be(call.outputs[i], native_));
-      able = able && call.outputs[i].shape[1] % block_of(native_) == 0;
+      able = able && can_be(call.outputs[i], native_);
     }
     return able && (native_input || (!tied_input && tied_output));
   }

@@ -7,7 +7,6 @@ const std::vector<Limit>& build_limits() {
   static const std::vector<Limit> limits = {
       {"kernels", {"library", "handwritten", "reference"}, "library", ""},
       {"precision", {"fp32"}, "fp32", "the host build computes in fp32"},
-      {"layout", {"nchw"}, "nchw", "the layout pass is not in this version"},
       {"fusion", {"off"}, "off", "the fusion pass is not in this version"},
       {"memory", {"naive", "plan"}, "naive", "the caching allocator is not in this version"},
       {"recompute", {"off"}, "off", "the recompute pass is not in this version"},
