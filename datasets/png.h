@@ -8,7 +8,7 @@
 
 namespace lathe {
 
-// Throws Error(failure) if the encoder runs out of memory.
+// Throws Error(data) for a picture whose bytes do not match its size, Error(failure) if memory runs out.
 std::vector<uint8_t> encode_png(const Picture& picture);
 
 // Writes the whole file or none of it (AtomicFile). Throws Error(failure) with path and cause.

@@ -18,7 +18,7 @@ struct Options {
   std::map<std::string, std::string> kernels_by_op =
       {};  // … and per operation, e.g. {"conv2d", "handwritten"}
   Precision precision = Precision::fp32;
-  std::string layout = "nchw";  // nchw, nhwc or native (the library's own blocked layout)
+  std::string layout = "native";  // nchw, nhwc or native (the library's own blocked layout)
   std::string fusion = "off";   // on, off, or a comma-separated list of rules
   Memory memory = Memory::plan;
   std::string recompute = "off";  // off, auto, or a budget in MiB

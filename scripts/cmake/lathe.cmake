@@ -11,8 +11,9 @@ if(LATHE_BUILD STREQUAL "cuda")
     set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 90a-real 100-real 120)   # 120 without -real carries PTX
   endif()
   enable_language(CUDA)
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")   # CMake 3.25 does not know it yet
+  set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
   set(CMAKE_CUDA_STANDARD 20)
-  set(CMAKE_CUDA_STANDARD_REQUIRED ON)
   find_package(CUDAToolkit 12.6 REQUIRED)
   add_compile_options(
     "$<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings;-Xcompiler=-Wall,-Wextra,-Werror,-Wno-unused-parameter;-lineinfo;--expt-relaxed-constexpr>")

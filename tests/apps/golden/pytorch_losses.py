@@ -18,13 +18,13 @@ import numpy as np
 import torch
 from torch import nn
 
-SAMPLES, BATCH, STEPS, CLASSES = 40, 16, 10, 10
+SAMPLES, BATCH, STEPS, CLASSES = 80, 32, 10, 10
 STAGES = [(64, 2), (128, 2), (256, 3), (512, 3), (512, 3)]
 MEAN, DEVIATION = 0.5, 0.25
 
 CASES = {
-    "bn_linear_sgd": dict(bn=True, head="linear", rule="sgd", lr=0.05, wd=5e-4, nesterov=False, smoothing=0.0),
-    "bn_linear_nesterov": dict(bn=True, head="linear", rule="sgd", lr=0.05, wd=5e-4, nesterov=True, smoothing=0.1),
+    "bn_linear_sgd": dict(bn=True, head="linear", rule="sgd", lr=0.01, wd=5e-4, nesterov=False, smoothing=0.0),
+    "bn_linear_nesterov": dict(bn=True, head="linear", rule="sgd", lr=0.01, wd=5e-4, nesterov=True, smoothing=0.1),
     "classic_adamw": dict(bn=False, head="classic", rule="adamw", lr=3e-4, wd=0.05, nesterov=False, smoothing=0.0),
 }
 
