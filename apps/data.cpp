@@ -26,14 +26,18 @@ OpenOptions open_options(const DataToolConfig& config) {
 }
 
 nlohmann::ordered_json to_json(const SplitReport& split, const std::vector<std::string>& classes) {
-  nlohmann::ordered_json json{{"pictures", split.pictures}, {"bad", split.bad}, {"smallest_side", split.smallest_side},
-                              {"largest_side", split.largest_side}, {"gray", split.gray}};
+  nlohmann::ordered_json json{{"pictures", split.pictures},
+                              {"bad", split.bad},
+                              {"smallest_side", split.smallest_side},
+                              {"largest_side", split.largest_side},
+                              {"gray", split.gray}};
   for (size_t c = 0; c < split.per_class.size(); ++c) json["classes"][classes[c]] = split.per_class[c];
   return json;
 }
 
 int check(const DataToolConfig& config, Console& console) {
-  DataReport report = check_data(open_sources(config.data.spec, config.data.val, open_options(config)), config.workers);
+  DataReport report =
+      check_data(open_sources(config.data.spec, config.data.val, open_options(config)), config.workers);
   if (config.run.json) {
     nlohmann::ordered_json json{{"train", to_json(report.train, report.classes)},
                                 {"validation", to_json(report.validation, report.classes)},
@@ -51,7 +55,8 @@ int check(const DataToolConfig& config, Console& console) {
 Picture preview_grid(const StagedSet& set, const DataToolConfig& config, int64_t rows, int64_t draws) {
   const int64_t size = config.data.image_size, gap = 2;
   AugmentOptions augment = parse_augment(config.data.augment, size);
-  Normalization normalization = parse_normalize(config.data.normalize.empty() ? "cifar10" : config.data.normalize);
+  Normalization normalization =
+      parse_normalize(config.data.normalize.empty() ? "cifar10" : config.data.normalize);
   const Options options;
   std::vector<AugmentedSample> samples;
   std::vector<Picture> cells;
@@ -59,7 +64,8 @@ Picture preview_grid(const StagedSet& set, const DataToolConfig& config, int64_t
     int64_t sample = row * set.size() / rows;
     std::vector<AugmentedSample> drawn;
     for (int64_t epoch = 0; epoch < draws; ++epoch) drawn.push_back({sample, epoch});
-    auto plain = augmented_pictures(set, {{sample, 0}}, AugmentOptions{}, normalization, size, config.run.seed, options);
+    auto plain = augmented_pictures(set, {{sample, 0}}, AugmentOptions{}, normalization, size,
+                                    config.run.seed, options);
     auto after = augmented_pictures(set, drawn, augment, normalization, size, config.run.seed, options);
     cells.push_back(plain[0]);
     cells.insert(cells.end(), after.begin(), after.end());
@@ -88,14 +94,17 @@ int preview(const DataToolConfig& config, Console& console) {
   for (const std::string& warning : data.warnings) console.warning(warning);
   int64_t rows = std::min(config.count, data.train->size());
   if (rows * config.data.image_size > 30000) {
-    throw Error(ExitCode::usage, fmt::format("--count {}: {} rows of {} pixels make no picture that a viewer opens; ask for fewer",
-                                             config.count, rows, config.data.image_size));
+    throw Error(
+        ExitCode::usage,
+        fmt::format("--count {}: {} rows of {} pixels make no picture that a viewer opens; ask for fewer",
+                    config.count, rows, config.data.image_size));
   }
   Picture grid = preview_grid(*data.train, config, rows, kDraws);
   RunFolder folder = output_folder(config, "preview");
   std::string path = (folder.path / "preview.png").string();
   write_png(path, grid);
-  console.note(fmt::format("{} training pictures, a row each: as it is, then as epochs 1 to {} see it ({})", rows, kDraws,
+  console.note(fmt::format("{} training pictures, a row each: as it is, then as epochs 1 to {} see it ({})",
+                           rows, kDraws,
                            to_string(parse_augment(config.data.augment, config.data.image_size))));
   console.result(path);
   return 0;
@@ -110,9 +119,10 @@ int data_tool(const DataToolConfig& config) {
   if (config.command == Command::data_preview) code = preview(config, console);
   if (config.command == Command::data_export) {
     std::string directory = config.run.out;
-    if (directory.empty()) throw Error(ExitCode::usage, "data export: name the folder to write with --out DIR");
-    std::vector<std::string> skipped =
-        export_data(open_sources(config.data.spec, config.data.val, open_options(config)), directory, config.workers);
+    if (directory.empty())
+      throw Error(ExitCode::usage, "data export: name the folder to write with --out DIR");
+    std::vector<std::string> skipped = export_data(
+        open_sources(config.data.spec, config.data.val, open_options(config)), directory, config.workers);
     for (const std::string& line : skipped) console.warning("left out: " + line);
     console.result(directory);
   }

@@ -61,10 +61,14 @@ nlohmann::ordered_json to_json(const Summary& s, const std::vector<std::string>&
                               {"calibration_error", s.calibration.expected_error}};
   std::vector<ClassMetrics> metrics = s.confusion.per_class();
   for (size_t c = 0; c < classes.size(); ++c) {
-    json["classes"].push_back({{"name", classes[c]}, {"support", metrics[c].support}, {"precision", metrics[c].precision},
-                               {"recall", metrics[c].recall}, {"f1", metrics[c].f1}});
+    json["classes"].push_back({{"name", classes[c]},
+                               {"support", metrics[c].support},
+                               {"precision", metrics[c].precision},
+                               {"recall", metrics[c].recall},
+                               {"f1", metrics[c].f1}});
     std::vector<int64_t> row;
-    for (size_t p = 0; p < classes.size(); ++p) row.push_back(s.confusion.count(static_cast<int64_t>(c), static_cast<int64_t>(p)));
+    for (size_t p = 0; p < classes.size(); ++p)
+      row.push_back(s.confusion.count(static_cast<int64_t>(c), static_cast<int64_t>(p)));
     json["confusion"].push_back(row);
   }
   return json;
@@ -74,15 +78,17 @@ void print_summary(const Summary& s, const std::vector<std::string>& classes, Co
   auto samples = static_cast<double>(s.result.samples());
   int64_t correct = s.result.correct();
   Interval interval = wilson_interval(correct, s.result.samples());
-  console.result(fmt::format("top1 {:.2f}% ({}/{}, 95% {:.1f}-{:.1f})  top5 {:.2f}%  loss {:.6f}  calibration error {:.4f}",
-                             100 * static_cast<double>(correct) / samples, correct, s.result.samples(), 100 * interval.low,
-                             100 * interval.high, 100 * static_cast<double>(s.top5) / samples, s.result.loss(),
-                             s.calibration.expected_error));
+  console.result(fmt::format(
+      "top1 {:.2f}% ({}/{}, 95% {:.1f}-{:.1f})  top5 {:.2f}%  loss {:.6f}  calibration error {:.4f}",
+      100 * static_cast<double>(correct) / samples, correct, s.result.samples(), 100 * interval.low,
+      100 * interval.high, 100 * static_cast<double>(s.top5) / samples, s.result.loss(),
+      s.calibration.expected_error));
   std::vector<std::vector<std::string>> rows{{"class", "pictures", "precision", "recall", "F1"}};
   std::vector<ClassMetrics> metrics = s.confusion.per_class();
   for (size_t c = 0; c < classes.size(); ++c) {
-    rows.push_back({classes[c], std::to_string(metrics[c].support), fmt::format("{:.4f}", metrics[c].precision),
-                    fmt::format("{:.4f}", metrics[c].recall), fmt::format("{:.4f}", metrics[c].f1)});
+    rows.push_back({classes[c], std::to_string(metrics[c].support),
+                    fmt::format("{:.4f}", metrics[c].precision), fmt::format("{:.4f}", metrics[c].recall),
+                    fmt::format("{:.4f}", metrics[c].f1)});
   }
   console.result(format_table(rows));
 }
@@ -104,7 +110,8 @@ int evaluate(const EvaluateConfig& config) {
   Evaluation data = open_evaluation(config.data.spec, model.classes, open, split_of(config.split));
   for (const std::string& warning : data.warnings) console.warning(warning);
 
-  InferenceModel inference(model, config.weights, options, data.set->height(), data.set->width(), config.batch_size);
+  InferenceModel inference(model, config.weights, options, data.set->height(), data.set->width(),
+                           config.batch_size);
   Summary summary = summarise(inference.run(*data.set, options.workers));
   if (!std::isfinite(summary.result.loss())) {
     throw Error(ExitCode::not_finite, config.weights + ": its loss on these pictures is not finite");

@@ -19,7 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The pictures that the arguments name: files, folders (every file below, in byte order), or "-": a list on stdin.
+// The pictures that the arguments name: files, folders (every file below, in byte order), or "-": a list on
+// stdin.
 std::vector<std::string> expand(const std::vector<std::string>& arguments) {
   std::vector<std::string> files;
   for (const std::string& argument : arguments) {
@@ -30,7 +31,8 @@ std::vector<std::string> expand(const std::vector<std::string>& arguments) {
       }
     } else if (fs::is_directory(argument, error)) {
       std::vector<std::string> inside;
-      for (auto entry = fs::recursive_directory_iterator(argument, error); !error && entry != fs::end(entry); entry.increment(error)) {
+      for (auto entry = fs::recursive_directory_iterator(argument, error); !error && entry != fs::end(entry);
+           entry.increment(error)) {
         if (entry->path().filename().string().rfind('.', 0) == 0) {
           if (entry->is_directory()) entry.disable_recursion_pending();
         } else if (entry->is_regular_file()) {
@@ -45,7 +47,8 @@ std::vector<std::string> expand(const std::vector<std::string>& arguments) {
       files.push_back(argument);
     }
   }
-  if (files.empty()) throw Error(ExitCode::usage, "predict: name the pictures, a folder, or - for a list on stdin");
+  if (files.empty())
+    throw Error(ExitCode::usage, "predict: name the pictures, a folder, or - for a list on stdin");
   return files;
 }
 
@@ -67,16 +70,17 @@ class FileSource final : public Source {
 
 struct Answer {
   std::string file, error;
-  std::vector<std::pair<std::string, float>> top;   // most probable first
+  std::vector<std::pair<std::string, float>> top;  // most probable first
 };
 
-std::vector<std::pair<std::string, float>> most_probable(const float* row, const std::vector<std::string>& classes,
-                                                         int count) {
+std::vector<std::pair<std::string, float>> most_probable(const float* row,
+                                                         const std::vector<std::string>& classes, int count) {
   std::vector<size_t> order(classes.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return row[a] > row[b]; });
   std::vector<std::pair<std::string, float>> top;
-  for (size_t i = 0; i < std::min(order.size(), static_cast<size_t>(count)); ++i) top.emplace_back(classes[order[i]], row[order[i]]);
+  for (size_t i = 0; i < std::min(order.size(), static_cast<size_t>(count)); ++i)
+    top.emplace_back(classes[order[i]], row[order[i]]);
   return top;
 }
 
@@ -85,13 +89,15 @@ void print_answers(const std::vector<Answer>& answers, bool json, Console& conso
     if (json) {
       nlohmann::ordered_json line{{"file", answer.file}};
       if (!answer.error.empty()) line["error"] = answer.error;
-      for (const auto& [name, probability] : answer.top) line["top"].push_back({{"class", name}, {"probability", probability}});
+      for (const auto& [name, probability] : answer.top)
+        line["top"].push_back({{"class", name}, {"probability", probability}});
       console.result(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
       continue;
     }
     std::string text = answer.file + ":";
     if (!answer.error.empty()) text += " cannot be read: " + answer.error;
-    for (const auto& [name, probability] : answer.top) text += fmt::format("  {} {:.1f}%", name, 100 * probability);
+    for (const auto& [name, probability] : answer.top)
+      text += fmt::format("  {} {:.1f}%", name, 100 * probability);
     console.result(text);
   }
 }
@@ -118,8 +124,9 @@ int predict(const PredictConfig& config) {
     bad = set->bad();
   } catch (const Error& error) {
     if (files.size() == 1 || stage.strict) throw;
-    throw Error(ExitCode::data, fmt::format("none of the {} files is a picture that can be read; the first: {}",
-                                            files.size(), error.what()));
+    throw Error(ExitCode::data,
+                fmt::format("none of the {} files is a picture that can be read; the first: {}", files.size(),
+                            error.what()));
   }
   InferenceModel inference(model, config.weights, options, set->height(), set->width(), config.batch_size);
   EvaluationResult result = inference.run(*set, options.workers);
@@ -129,7 +136,9 @@ int predict(const PredictConfig& config) {
   size_t next_bad = 0;
   for (const std::string& file : files) {
     if (good < set->size() && set->name(good) == file) {
-      answers.push_back({file, "", most_probable(result.probabilities.data() + good * result.classes, model.classes, config.top)});
+      answers.push_back(
+          {file, "",
+           most_probable(result.probabilities.data() + good * result.classes, model.classes, config.top)});
       ++good;
     } else {
       std::string why = bad.at(next_bad++);
@@ -139,7 +148,7 @@ int predict(const PredictConfig& config) {
   }
   print_answers(answers, config.run.json, console);
   console.finish();
-  return static_cast<int>(ExitCode::done);   // a bad picture is a row; --strict-data makes it an error
+  return static_cast<int>(ExitCode::done);  // a bad picture is a row; --strict-data makes it an error
 }
 
 }  // namespace lathe

@@ -8,8 +8,8 @@
 #include "apps/commands.h"
 #include "apps/run/arguments.h"
 #include "apps/run/metrics.h"
-#include "apps/training/stop.h"
 #include "apps/training/gather_report.h"
+#include "apps/training/stop.h"
 #include "apps/training/trainer.h"
 #include "engine/runtime/atomic_file.h"
 #include "engine/runtime/error.h"
@@ -51,28 +51,31 @@ std::vector<std::string> opening_lines(const TrainConfig& config, Trainer& train
   for (const Parameter& parameter : trainer.parameters()) elements += parameter.type.shape.elements();
   const MemoryForecast& memory = trainer.forecast();
   std::vector<std::string> lines;
-  lines.push_back(fmt::format("data    {}; train {} / validation {} pictures of {}×{}, {} classes", data.description,
-                              data.train->size(), data.validation ? data.validation->size() : 0, data.train->height(),
+  lines.push_back(fmt::format("data    {}; train {} / validation {} pictures of {}×{}, {} classes",
+                              data.description, data.train->size(),
+                              data.validation ? data.validation->size() : 0, data.train->height(),
                               data.train->width(), data.train->classes().size()));
-  lines.push_back(fmt::format("model   {}, {} head, width {}, {} classes, {} parameters and statistics, {} trained",
-                              config.model.model, config.model.head, config.model.width,
-                              trainer.spec().model.vgg.classes, elements, trainer.trainable()));
-  lines.push_back(fmt::format("train   {} epochs of {} pictures, batch {}, {} updates; {} lr {} {}, augment {}",
-                              trainer.epochs(), data.train->size(), config.batch_size, trainer.total_updates(),
-                              config.optimizer.optimizer, config.optimizer.lr, config.schedule.schedule,
-                              to_string(parse_augment(config.data.augment, config.data.image_size))));
-  lines.push_back(fmt::format("memory  {} expected: arena {} (lower bound {}, ratio {:.2f}), state {}, buffers {}, "
-                              "already in use {}",
-                              format_bytes(static_cast<double>(memory.total())),
-                              format_bytes(static_cast<double>(memory.arena)),
-                              format_bytes(static_cast<double>(memory.arena_bound)),
-                              static_cast<double>(memory.arena) / static_cast<double>(std::max<int64_t>(memory.arena_bound, 1)),
-                              format_bytes(static_cast<double>(memory.state)),
-                              format_bytes(static_cast<double>(memory.buffers)),
-                              format_bytes(static_cast<double>(memory.already))));
+  lines.push_back(
+      fmt::format("model   {}, {} head, width {}, {} classes, {} parameters and statistics, {} trained",
+                  config.model.model, config.model.head, config.model.width, trainer.spec().model.vgg.classes,
+                  elements, trainer.trainable()));
+  lines.push_back(
+      fmt::format("train   {} epochs of {} pictures, batch {}, {} updates; {} lr {} {}, augment {}",
+                  trainer.epochs(), data.train->size(), config.batch_size, trainer.total_updates(),
+                  config.optimizer.optimizer, config.optimizer.lr, config.schedule.schedule,
+                  to_string(parse_augment(config.data.augment, config.data.image_size))));
+  lines.push_back(fmt::format(
+      "memory  {} expected: arena {} (lower bound {}, ratio {:.2f}), state {}, buffers {}, "
+      "already in use {}",
+      format_bytes(static_cast<double>(memory.total())), format_bytes(static_cast<double>(memory.arena)),
+      format_bytes(static_cast<double>(memory.arena_bound)),
+      static_cast<double>(memory.arena) / static_cast<double>(std::max<int64_t>(memory.arena_bound, 1)),
+      format_bytes(static_cast<double>(memory.state)), format_bytes(static_cast<double>(memory.buffers)),
+      format_bytes(static_cast<double>(memory.already))));
   lines.push_back(switch_line(switches));
   for (const Substitution& s : trainer.program().substitutions) {
-    lines.push_back(fmt::format("kernels {}: {} where {} was asked for: {}", s.operation, s.used, s.requested, s.reason));
+    lines.push_back(
+        fmt::format("kernels {}: {} where {} was asked for: {}", s.operation, s.used, s.requested, s.reason));
   }
   for (const std::string& note : trainer.notes()) lines.push_back("pass    " + note);
   return lines;
@@ -103,8 +106,9 @@ void write_classes(const RunFolder& folder, const std::vector<std::string>& clas
 
 std::string accuracy_text(int64_t correct, int64_t samples) {
   Interval interval = wilson_interval(correct, samples);
-  return fmt::format("{:.1f}% ({}/{}, 95% {:.1f}-{:.1f})", 100.0 * static_cast<double>(correct) / static_cast<double>(samples),
-                     correct, samples, 100 * interval.low, 100 * interval.high);
+  return fmt::format("{:.1f}% ({}/{}, 95% {:.1f}-{:.1f})",
+                     100.0 * static_cast<double>(correct) / static_cast<double>(samples), correct, samples,
+                     100 * interval.low, 100 * interval.high);
 }
 
 RunFolder make_folder(const TrainConfig& config) {
@@ -123,7 +127,13 @@ int64_t peak_resident_bytes() {
 int finish(const TrainConfig& config, Trainer& trainer, const RunFolder& folder, Console& console,
            const RunArguments& arguments, const std::vector<Switch>& switches, Trainer::End end,
            const std::string& started) {
-  TrainOutcome outcome{.end = end, .started = started, .switches = switches, .arguments = arguments, .peak_bytes = peak_resident_bytes(), .evaluation = std::nullopt, .missed = false};
+  TrainOutcome outcome{.end = end,
+                       .started = started,
+                       .switches = switches,
+                       .arguments = arguments,
+                       .peak_bytes = peak_resident_bytes(),
+                       .evaluation = std::nullopt,
+                       .missed = false};
   bool missed = false;
   if (trainer.datasets().validation) {
     outcome.evaluation = trainer.evaluate_best(folder);
@@ -142,9 +152,9 @@ int finish(const TrainConfig& config, Trainer& trainer, const RunFolder& folder,
   outcome.missed = missed;
   write_train_report(folder.report(), gather_report(config, trainer, folder, outcome));
   const TimeSplit& time = trainer.time_split();
-  console.result(fmt::format("time    compute {}  data wait {}  evaluation {}  saving {}", format_duration(time.compute_s),
-                             format_duration(time.data_wait_s), format_duration(time.evaluation_s),
-                             format_duration(time.saving_s)));
+  console.result(fmt::format("time    compute {}  data wait {}  evaluation {}  saving {}",
+                             format_duration(time.compute_s), format_duration(time.data_wait_s),
+                             format_duration(time.evaluation_s), format_duration(time.saving_s)));
   console.result(fmt::format("memory  {} expected, {} at the peak",
                              format_bytes(static_cast<double>(trainer.forecast().total())),
                              format_bytes(static_cast<double>(outcome.peak_bytes))));
@@ -178,23 +188,27 @@ int train(const TrainConfig& config) {
   RunFolder folder = make_folder(config);
   console.log_to(folder.log());
   EventLog events(folder.events());
-  RunArguments arguments{process_command_line(), option_records(config.run.settings), machine_facts(), build_facts()};
+  RunArguments arguments{process_command_line(), option_records(config.run.settings), machine_facts(),
+                         build_facts()};
   int code = 0;
   try {
     trainer.start(folder, resume);
     if (!resume) write_args_json(folder.args(), arguments);
     write_classes(folder, trainer.spec().model.classes);
     ResultsCsv results(folder.results(), trainer.position().epoch + 1);
-    events.write(RunStartEvent{arguments.command_line, folder.path.string(), config.run.seed, trainer.position().updates});
+    events.write(RunStartEvent{arguments.command_line, folder.path.string(), config.run.seed,
+                               trainer.position().updates});
     for (const Switch& s : switches) events.write(SwitchEvent{s.name, s.requested, s.effective, s.reason});
-    console.note(fmt::format("lathe {} ({} build)  run {}  seed {}", LATHE_VERSION, LATHE_BUILD, folder.path.string(),
-                             config.run.seed));
+    console.note(fmt::format("lathe {} ({} build)  run {}  seed {}", LATHE_VERSION, LATHE_BUILD,
+                             folder.path.string(), config.run.seed));
     for (const std::string& warning : trainer.datasets().warnings) {
       console.warning(warning);
       events.warning(warning);
     }
     for (const std::string& line : opening) console.note(line);
-    if (resume) console.note(fmt::format("resume  after update {} of {}", trainer.position().updates, trainer.total_updates()));
+    if (resume)
+      console.note(
+          fmt::format("resume  after update {} of {}", trainer.position().updates, trainer.total_updates()));
 
     Trainer::End end = trainer.run(folder, console, events, results);
     if (end == Trainer::End::stopped) {
@@ -208,8 +222,8 @@ int train(const TrainConfig& config) {
       }
       code = finish(config, trainer, folder, console, arguments, switches, end, started);
     }
-    events.write(RunEndEvent{end == Trainer::End::stopped ? "stopped" : "done", code, trainer.position().best_epoch,
-                             trainer.position().seconds});
+    events.write(RunEndEvent{end == Trainer::End::stopped ? "stopped" : "done", code,
+                             trainer.position().best_epoch, trainer.position().seconds});
   } catch (const Error& error) {
     events.write(RunEndEvent{"failed", static_cast<int>(error.code()), trainer.position().best_epoch,
                              trainer.position().seconds});

@@ -1,5 +1,6 @@
 // Times the training step of VGG16 on pictures in memory: the whole step, or operation by operation.
-//   train_step [--batch 128] [--image-size 32] [--model vgg16_bn] [--steps 10] [--warmup 3] [--ops] [SWITCH=VALUE…]
+//   train_step [--batch 128] [--image-size 32] [--model vgg16_bn] [--steps 10] [--warmup 3] [--ops]
+//   [SWITCH=VALUE…]
 // Prints one JSON object: milliseconds of every step. bench/vs_pytorch.py interleaves it with PyTorch.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -34,16 +35,26 @@ Arguments parse(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     std::string word = argv[i];
     auto next = [&] { return std::string(i + 1 < argc ? argv[++i] : "0"); };
-    if (word == "--batch") a.batch = std::stoll(next());
-    else if (word == "--image-size") a.image_size = std::stoll(next());
-    else if (word == "--steps") a.steps = std::stoll(next());
-    else if (word == "--warmup") a.warmup = std::stoll(next());
-    else if (word == "--threads") a.threads = std::stoi(next());
-    else if (word == "--model") a.batch_norm = next() == "vgg16_bn";
-    else if (word == "--head") a.classic = next() == "classic";
-    else if (word == "--ops") a.operations = true;
-    else if (size_t equals = word.find('='); equals != std::string::npos) set_switch(a.options, word.substr(0, equals), word.substr(equals + 1));
-    else throw Error(ExitCode::usage, "unknown argument " + word);
+    if (word == "--batch")
+      a.batch = std::stoll(next());
+    else if (word == "--image-size")
+      a.image_size = std::stoll(next());
+    else if (word == "--steps")
+      a.steps = std::stoll(next());
+    else if (word == "--warmup")
+      a.warmup = std::stoll(next());
+    else if (word == "--threads")
+      a.threads = std::stoi(next());
+    else if (word == "--model")
+      a.batch_norm = next() == "vgg16_bn";
+    else if (word == "--head")
+      a.classic = next() == "classic";
+    else if (word == "--ops")
+      a.operations = true;
+    else if (size_t equals = word.find('='); equals != std::string::npos)
+      set_switch(a.options, word.substr(0, equals), word.substr(equals + 1));
+    else
+      throw Error(ExitCode::usage, "unknown argument " + word);
   }
   return a;
 }
@@ -58,15 +69,17 @@ void print_operations(Executable& step, cudaStream_t stream, int64_t repeats) {
   std::map<std::string, double> by_operation;
   double total = 0;
   for (size_t i = 0; i < times.size(); ++i) {
-    std::nth_element(times[i].begin(), times[i].begin() + static_cast<long>(times[i].size() / 2), times[i].end());
+    std::nth_element(times[i].begin(), times[i].begin() + static_cast<long>(times[i].size() / 2),
+                     times[i].end());
     double ms = times[i][times[i].size() / 2];
     const PlannedStep& planned = program.steps[i];
     const Node& node = program.graph.node(planned.node);
     by_operation[std::string(node.operation->name()) + " " + planned.implementation] += ms;
     total += ms;
-    fmt::print("{:8.3f} ms {:8.1f} GFLOP/s {:6.1f} GB/s  {:<22} {:<11} {:<16} {} -> {}  {}\n", ms, planned.cost.flops / ms / 1e6,
-               planned.cost.bytes / ms / 1e6, node.operation->name(), planned.implementation, node.name,
-               to_string(planned.call.inputs.at(0)), to_string(planned.call.outputs.at(0)), planned.prepared.detail);
+    fmt::print("{:8.3f} ms {:8.1f} GFLOP/s {:6.1f} GB/s  {:<22} {:<11} {:<16} {} -> {}  {}\n", ms,
+               planned.cost.flops / ms / 1e6, planned.cost.bytes / ms / 1e6, node.operation->name(),
+               planned.implementation, node.name, to_string(planned.call.inputs.at(0)),
+               to_string(planned.call.outputs.at(0)), planned.prepared.detail);
   }
   fmt::print("\n");
   std::vector<std::pair<double, std::string>> rows;
@@ -86,17 +99,21 @@ int run(const Arguments& a) {
   spec.rule.momentum = 0.9;
   spec.rule.weight_decay = 5e-4;
   spec.stage_height = spec.stage_width = a.image_size;
-  spec.augment = augment_attributes(parse_augment("light", a.image_size), parse_normalize("cifar10"), a.image_size, a.image_size);
+  spec.augment = augment_attributes(parse_augment("light", a.image_size), parse_normalize("cifar10"),
+                                    a.image_size, a.image_size);
 
   Options options = effective_options(a.options);
   std::vector<std::string> notes;
-  Program program = compile(run_passes(training_graph(spec, a.batch, StepRole::whole), options, native_layout(), &notes), options);
+  Program program = compile(
+      run_passes(training_graph(spec, a.batch, StepRole::whole), options, native_layout(), &notes), options);
   State state;
   initialise(state, model_parameters(spec.model), 1);
   Executable step(program, state, std::make_shared<Arena>());
   Stream stream;
   auto send = [&](const char* name, const auto& values) {
-    check_cuda(cudaMemcpy(step.input(0, name), values.data(), values.size() * sizeof(values[0]), cudaMemcpyHostToDevice), name);
+    check_cuda(cudaMemcpy(step.input(0, name), values.data(), values.size() * sizeof(values[0]),
+                          cudaMemcpyHostToDevice),
+               name);
   };
   std::vector<uint8_t> images(static_cast<size_t>(a.batch * a.image_size * a.image_size * 3));
   for (size_t i = 0; i < images.size(); ++i) images[i] = static_cast<uint8_t>(i * 2654435761U >> 24);
@@ -124,8 +141,9 @@ int run(const Arguments& a) {
   if (a.operations) print_operations(step, stream, 5);
   float loss = 0;
   check_cuda(cudaMemcpy(&loss, step.output(0, "loss_sum"), sizeof loss, cudaMemcpyDeviceToHost), "loss");
-  fmt::print("{{\"switches\": \"{}\", \"loss\": {}, \"arena_bytes\": {}, \"step_ms\": [{:.3f}]}}\n", to_string(options),
-             loss / static_cast<float>(a.batch), program.memory.packing.peak, fmt::join(milliseconds, ", "));
+  fmt::print("{{\"switches\": \"{}\", \"loss\": {}, \"arena_bytes\": {}, \"step_ms\": [{:.3f}]}}\n",
+             to_string(options), loss / static_cast<float>(a.batch), program.memory.packing.peak,
+             fmt::join(milliseconds, ", "));
   return 0;
 }
 

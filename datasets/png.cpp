@@ -18,7 +18,8 @@
 namespace lathe {
 
 std::vector<uint8_t> encode_png(const Picture& picture) {
-  const bool sound = picture.height > 0 && picture.width > 0 && picture.width <= kMaxPixels / picture.height &&
+  const bool sound = picture.height > 0 && picture.width > 0 &&
+                     picture.width <= kMaxPixels / picture.height &&
                      static_cast<int64_t>(picture.rgb.size()) == picture.height * picture.width * 3;
   if (!sound) throw Error(ExitCode::data, "a picture without pixels, or with too many, cannot be a PNG");
   std::vector<uint8_t> bytes;

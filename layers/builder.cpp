@@ -11,7 +11,8 @@ void Builder::section(const std::string& name) {
 
 std::string Builder::next_layer() { return section_ + "." + std::to_string(index_++); }
 
-Value Builder::parameter(const std::string& name, const Shape& shape, Init init, bool trainable, bool is_weight) {
+Value Builder::parameter(const std::string& name, const Shape& shape, Init init, bool trainable,
+                         bool is_weight) {
   Type type{DType::f32, shape};
   parameters_.push_back({name, type, init, trainable, is_weight});
   return graph_.state(name, type);
@@ -25,7 +26,9 @@ Value Builder::conv2d(Value x, const Conv2dOptions& o) {
   Value bias = parameter(layer + ".bias", {o.channels}, Init::zeros, learns, false);
   auto pair = [](int64_t value) { return std::vector<int64_t>{value, value}; };
   Value y = graph_.add1("conv2d", {x, weight},
-                        {{"stride", pair(o.stride)}, {"padding", pair(o.padding)}, {"dilation", pair(o.dilation)},
+                        {{"stride", pair(o.stride)},
+                         {"padding", pair(o.padding)},
+                         {"dilation", pair(o.dilation)},
                          {"groups", o.groups}},
                         layer);
   return graph_.add1("bias", {y, bias}, {}, layer);
@@ -40,7 +43,8 @@ Value Builder::batch_norm(Value x, const BatchNormOptions& o) {
   Value mean = parameter(layer + ".running_mean", shape, Init::zeros, false, false);
   Value variance = parameter(layer + ".running_var", shape, Init::ones, false, false);
   if (!training_ || !learns) {
-    return graph_.add1("batch_norm_inference", {x, gamma, beta, mean, variance}, {{"epsilon", o.epsilon}}, layer);
+    return graph_.add1("batch_norm_inference", {x, gamma, beta, mean, variance}, {{"epsilon", o.epsilon}},
+                       layer);
   }
   return graph_.add("batch_norm", {x, gamma, beta, mean, variance},
                     {{"epsilon", o.epsilon}, {"momentum", o.momentum}}, layer)[0];
@@ -51,7 +55,9 @@ Value Builder::relu(Value x) { return graph_.add1("relu", {x}, {}, next_layer())
 Value Builder::max_pool(Value x, const PoolOptions& o) {
   auto pair = [](int64_t value) { return std::vector<int64_t>{value, value}; };
   return graph_.add("max_pool", {x},
-                    {{"window", pair(o.window)}, {"stride", pair(o.stride)}, {"padding", pair(o.padding)},
+                    {{"window", pair(o.window)},
+                     {"stride", pair(o.stride)},
+                     {"padding", pair(o.padding)},
                      {"ceil", int64_t{o.ceil}}},
                     next_layer())[0];
 }
@@ -74,11 +80,13 @@ Value Builder::dropout(Value x, double probability) {
 }
 
 Value Builder::adaptive_avg_pool(Value x, int64_t height, int64_t width) {
-  return graph_.add1("adaptive_avg_pool", {x}, {{"output_size", std::vector<int64_t>{height, width}}}, "avgpool");
+  return graph_.add1("adaptive_avg_pool", {x}, {{"output_size", std::vector<int64_t>{height, width}}},
+                     "avgpool");
 }
 
 Value Builder::flatten(Value x) {
-  return graph_.add1("reshape", {x}, {{"shape", std::vector<int64_t>{graph_.type(x).shape[0], -1}}}, "flatten");
+  return graph_.add1("reshape", {x}, {{"shape", std::vector<int64_t>{graph_.type(x).shape[0], -1}}},
+                     "flatten");
 }
 
 }  // namespace lathe

@@ -17,7 +17,8 @@ inline void require(bool fits, const Call& call, const std::string& why) {
 inline std::string only_f32(const Call& call) {
   for (const auto* types : {&call.inputs, &call.outputs}) {
     for (const Type& type : *types) {
-      if (type.dtype == DType::f16 || type.dtype == DType::bf16) return "handles f32 only, not " + to_string(type);
+      if (type.dtype == DType::f16 || type.dtype == DType::bf16)
+        return "handles f32 only, not " + to_string(type);
     }
   }
   return "";

@@ -5,6 +5,6 @@
 
 namespace lathe {
 
-Layout native_layout();   // oneDNN: nchw16c with AVX-512, else nchw8c; cuDNN: nhwc
+Layout native_layout();  // oneDNN: nchw16c with AVX-512, else nchw8c; cuDNN: nhwc
 
 }  // namespace lathe

@@ -13,9 +13,9 @@ enum class Head : uint8_t {
 struct VggOptions {
   bool batch_norm = true;
   Head head = Head::linear;
-  double width = 1.0;      // multiplies channels and hidden units, rounded down, at least 1
+  double width = 1.0;  // multiplies channels and hidden units, rounded down, at least 1
   int64_t classes = 10;
-  double dropout = 0.5;    // classic head only
+  double dropout = 0.5;  // classic head only
 };
 
 // images: [N, 3, H, W], H and W at least 32 → logits [N, classes].

@@ -58,17 +58,19 @@ void ResultsCsv::write(const EpochResult& row) {
 std::vector<EpochResult> read_results_csv(const std::filesystem::path& path) {
   std::ifstream file(path);
   std::string line;
-  if (!std::getline(file, line)) throw Error(ExitCode::failure, printable(path.string()) + ": cannot be read");
+  if (!std::getline(file, line))
+    throw Error(ExitCode::failure, printable(path.string()) + ": cannot be read");
   std::vector<EpochResult> rows;
   while (std::getline(file, line)) {
     EpochResult row;
     double epoch = 0;
-    double* fields[] = {&epoch, &row.time_s, &row.train_loss, &row.train_top1, &row.val_loss, &row.val_top1, &row.lr,
-                        &row.img_s, &row.data_wait_ms};
+    double* fields[] = {&epoch,        &row.time_s, &row.train_loss, &row.train_top1,  &row.val_loss,
+                        &row.val_top1, &row.lr,     &row.img_s,      &row.data_wait_ms};
     const char *at = line.data(), *end = line.data() + line.size();
     for (double* field : fields) {
       const auto [stop, error] = std::from_chars(at, end, *field);
-      if (error != std::errc()) throw Error(ExitCode::failure, printable(path.string()) + ": not a row: " + line);
+      if (error != std::errc())
+        throw Error(ExitCode::failure, printable(path.string()) + ": not a row: " + line);
       at = stop < end ? stop + 1 : stop;
     }
     row.epoch = static_cast<int64_t>(epoch);

@@ -24,7 +24,8 @@ std::vector<Picture> augmented_pictures(const StagedSet& set, const std::vector<
   Executable step(program, state, std::make_shared<Arena>());
   Stream stream;
   auto send = [&](const char* name, const void* from, int64_t bytes) {
-    check_cuda(cudaMemcpy(step.input(0, name), from, static_cast<size_t>(bytes), cudaMemcpyHostToDevice), name);
+    check_cuda(cudaMemcpy(step.input(0, name), from, static_cast<size_t>(bytes), cudaMemcpyHostToDevice),
+               name);
   };
   send("seed", &seed, sizeof seed);
 
@@ -40,13 +41,16 @@ std::vector<Picture> augmented_pictures(const StagedSet& set, const std::vector<
     step.run(0, stream);
     check_cuda(cudaStreamSynchronize(stream), "augment");
     throw_host_step_error();
-    check_cuda(cudaMemcpy(y.data(), step.output(0, "y"), y.size() * sizeof(float), cudaMemcpyDeviceToHost), "augment");
+    check_cuda(cudaMemcpy(y.data(), step.output(0, "y"), y.size() * sizeof(float), cudaMemcpyDeviceToHost),
+               "augment");
     Picture picture(image_size, image_size);
     for (int64_t i = 0; i < plane; ++i) {
       for (int64_t c = 0; c < 3; ++c) {
         auto colour = static_cast<size_t>(c);
-        double value = y[static_cast<size_t>(c * plane + i)] * normalization.deviation[colour] + normalization.mean[colour];
-        picture.rgb[static_cast<size_t>(3 * i + c)] = static_cast<uint8_t>(std::lround(std::clamp(255 * value, 0.0, 255.0)));
+        double value = y[static_cast<size_t>(c * plane + i)] * normalization.deviation[colour] +
+                       normalization.mean[colour];
+        picture.rgb[static_cast<size_t>(3 * i + c)] =
+            static_cast<uint8_t>(std::lround(std::clamp(255 * value, 0.0, 255.0)));
       }
     }
     pictures.push_back(std::move(picture));

@@ -10,7 +10,7 @@
 namespace lathe {
 
 struct AugmentedSample {
-  int64_t sample = 0, epoch = 0;   // what decides, with the seed, how it is augmented
+  int64_t sample = 0, epoch = 0;  // what decides, with the seed, how it is augmented
 };
 
 // One picture of image_size × image_size for each sample, rounded to 8 bits. Blanked parts (cutout) are the

@@ -13,14 +13,16 @@ namespace {
 
 constexpr int kVersion = 1;
 
-void require_finite(const std::vector<std::byte>& bytes, const std::string& name, const std::filesystem::path& path) {
+void require_finite(const std::vector<std::byte>& bytes, const std::string& name,
+                    const std::filesystem::path& path) {
   for (size_t at = 0; at + sizeof(float) <= bytes.size(); at += sizeof(float)) {
     float value;
     std::memcpy(&value, bytes.data() + at, sizeof value);
     if (std::isfinite(value)) continue;
-    throw Error(ExitCode::not_finite, fmt::format("{} holds {}: {} was not saved and its last good version stays; "
-                                                  "try a smaller --lr",
-                                                  name, value, path.string()));
+    throw Error(ExitCode::not_finite,
+                fmt::format("{} holds {}: {} was not saved and its last good version stays; "
+                            "try a smaller --lr",
+                            name, value, path.string()));
   }
 }
 
@@ -29,19 +31,26 @@ std::string number(double value) { return fmt::format("{}", value); }
 double to_number(const nlohmann::json& json) { return std::stod(json.get<std::string>()); }
 
 nlohmann::json to_json(const RunPosition& p) {
-  return {{"version", kVersion},         {"epoch", p.epoch},
-          {"batch", p.batch},            {"updates", p.updates},
-          {"batches", p.batches},        {"seconds", number(p.seconds)},
-          {"loss_sum", number(p.loss_sum)}, {"wait_ms", number(p.wait_ms)},
+  return {{"version", kVersion},
+          {"epoch", p.epoch},
+          {"batch", p.batch},
+          {"updates", p.updates},
+          {"batches", p.batches},
+          {"seconds", number(p.seconds)},
+          {"loss_sum", number(p.loss_sum)},
+          {"wait_ms", number(p.wait_ms)},
           {"epoch_seconds", number(p.epoch_seconds)},
-          {"correct", p.correct},        {"seen", p.seen},
-          {"best_epoch", p.best_epoch},  {"best_top1", number(p.best_top1)},
+          {"correct", p.correct},
+          {"seen", p.seen},
+          {"best_epoch", p.best_epoch},
+          {"best_top1", number(p.best_top1)},
           {"best_loss", number(p.best_loss)},
           {"evaluations_since_best", p.evaluations_since_best}};
 }
 
 RunPosition from_json(const nlohmann::json& json) {
-  if (json.at("version").get<int>() != kVersion) throw std::runtime_error("saved by another version of lathe");
+  if (json.at("version").get<int>() != kVersion)
+    throw std::runtime_error("saved by another version of lathe");
   RunPosition p;
   p.epoch = json.at("epoch").get<int64_t>();
   p.batch = json.at("batch").get<int64_t>();
@@ -62,8 +71,8 @@ RunPosition from_json(const nlohmann::json& json) {
 
 }  // namespace
 
-void save_weights(const std::filesystem::path& path, const State& state, const std::vector<Parameter>& parameters,
-                  const ModelSpec& spec, int64_t batches) {
+void save_weights(const std::filesystem::path& path, const State& state,
+                  const std::vector<Parameter>& parameters, const ModelSpec& spec, int64_t batches) {
   std::vector<std::vector<std::byte>> storage;
   std::vector<TensorView> tensors = weight_tensors(state, parameters, batches, storage);
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -91,7 +100,9 @@ void save_state(const std::filesystem::path& path, const State& state, const Mod
 
 RunPosition load_state(const std::filesystem::path& path, State& state) {
   SafetensorsFile file = SafetensorsFile::open(path);
-  auto refuse = [&](const std::string& why) { throw Error(ExitCode::data, fmt::format("{}: {}", path.string(), why)); };
+  auto refuse = [&](const std::string& why) {
+    throw Error(ExitCode::data, fmt::format("{}: {}", path.string(), why));
+  };
   for (const std::string& name : state.names()) {
     const TensorView& tensor = file.tensor(name);
     if (Shape(tensor.shape) != state.type(name).shape || tensor.dtype != "F32") {

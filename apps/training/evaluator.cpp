@@ -12,7 +12,9 @@ namespace lathe {
 namespace {
 
 // About 2^18 pixels at a time: large enough to compute well, small beside a training step.
-int64_t suitable_batch(int64_t image_size) { return std::clamp<int64_t>((int64_t{1} << 18) / (image_size * image_size), 4, 64); }
+int64_t suitable_batch(int64_t image_size) {
+  return std::clamp<int64_t>((int64_t{1} << 18) / (image_size * image_size), 4, 64);
+}
 
 Program compile_evaluation(const StepSpec& spec, int64_t batch, const Options& options) {
   return compile(run_passes(evaluation_graph(spec, batch), options, native_layout(), nullptr), options);
@@ -39,7 +41,10 @@ double EvaluationResult::loss() const {
 
 Evaluator::Evaluator(const StepSpec& spec, const Options& options, State& state, std::shared_ptr<Arena> arena,
                      int64_t batch)
-    : spec_(spec), options_(options), state_(state), arena_(std::move(arena)),
+    : spec_(spec),
+      options_(options),
+      state_(state),
+      arena_(std::move(arena)),
       batch_(batch > 0 ? batch : suitable_batch(spec.model.image_size)),
       program_(compile_evaluation(spec_, batch_, options)) {}
 
@@ -49,15 +54,15 @@ EvaluationResult Evaluator::run(const StagedSet& set, int workers, const std::fu
   EvaluationResult result;
   result.classes = spec_.model.vgg.classes;
   auto send = [&](const char* name, const void* from, int64_t bytes) {
-    check_cuda(cudaMemcpyAsync(executable_->input(0, name), from, static_cast<size_t>(bytes), cudaMemcpyHostToDevice,
-                               stream_),
+    check_cuda(cudaMemcpyAsync(executable_->input(0, name), from, static_cast<size_t>(bytes),
+                               cudaMemcpyHostToDevice, stream_),
                name);
   };
   const int64_t zero = 0;
   send("seed", &zero, 8);
   send("epoch", &zero, 8);
-  // Every step computes a whole batch, the last one with blank pictures behind the real ones, so that no result
-  // depends on how many samples there are.
+  // Every step computes a whole batch, the last one with blank pictures behind the real ones, so that no
+  // result depends on how many samples there are.
   int64_t image_bytes = spec_.stage_height * spec_.stage_width * 3;
   PinnedBuffer images(batch_ * image_bytes), samples(batch_ * 8), labels(batch_ * 4);
   PinnedBuffer losses(batch_ * 4), probabilities(batch_ * result.classes * 4);

@@ -10,22 +10,23 @@
 namespace lathe {
 
 struct EvaluationResult {
-  std::vector<int32_t> labels;          // [N]
-  std::vector<float> losses;            // [N]
-  std::vector<float> probabilities;     // [N, classes]
+  std::vector<int32_t> labels;       // [N]
+  std::vector<float> losses;         // [N]
+  std::vector<float> probabilities;  // [N, classes]
   int64_t classes = 0;
 
   int64_t samples() const { return static_cast<int64_t>(labels.size()); }
   // The first class with the highest probability.
   int32_t predicted(int64_t sample) const;
   int64_t correct() const;
-  double loss() const;                  // mean over the samples, in double
+  double loss() const;  // mean over the samples, in double
 };
 
 class Evaluator {
  public:
   // `spec.augment` is the evaluation's: normalisation only. `batch` 0 picks one that suits the picture size.
-  Evaluator(const StepSpec& spec, const Options& options, State& state, std::shared_ptr<Arena> arena, int64_t batch = 0);
+  Evaluator(const StepSpec& spec, const Options& options, State& state, std::shared_ptr<Arena> arena,
+            int64_t batch = 0);
 
   int64_t arena_bytes() const { return program_.memory.packing.peak; }
   int64_t buffer_bytes() const { return 2 * batch_ * spec_.stage_height * spec_.stage_width * 3; }

@@ -11,11 +11,11 @@ namespace lathe {
 
 struct TrainOutcome {
   Trainer::End end = Trainer::End::done;
-  std::string started;                          // utc_time()
+  std::string started;  // utc_time()
   std::vector<Switch> switches;
   RunArguments arguments;
-  int64_t peak_bytes = 0;                       // resident set of the process at its largest
-  std::optional<EvaluationResult> evaluation;   // of the best weights
+  int64_t peak_bytes = 0;                      // resident set of the process at its largest
+  std::optional<EvaluationResult> evaluation;  // of the best weights
   bool missed = false;
 };
 

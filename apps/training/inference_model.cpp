@@ -14,7 +14,8 @@ InferenceModel::InferenceModel(const ModelSpec& model, const std::string& weight
   spec.model = model;
   spec.stage_height = height;
   spec.stage_width = width;
-  spec.augment = augment_attributes(AugmentOptions{}, parse_normalize(model.normalize), model.image_size, model.image_size);
+  spec.augment = augment_attributes(AugmentOptions{}, parse_normalize(model.normalize), model.image_size,
+                                    model.image_size);
   std::vector<Parameter> parameters = model_parameters(model);
   initialise(state_, parameters, 0);
   load_weights(state_, parameters, weights, false);

@@ -39,11 +39,17 @@ std::vector<float> starting_values(const Parameter& parameter, uint64_t seed, ui
   const Shape& shape = parameter.type.shape;
   int64_t count = shape.elements();
   switch (parameter.init) {
-    case Init::zeros: return std::vector<float>(static_cast<size_t>(count), 0.0f);
-    case Init::ones: return std::vector<float>(static_cast<size_t>(count), 1.0f);
-    case Init::he_fan_out: return normal(seed, index, count, std::sqrt(2.0 * static_cast<double>(shape[1]) / static_cast<double>(count)));
-    case Init::he_fan_in: return normal(seed, index, count, std::sqrt(2.0 / static_cast<double>(shape[1])));
-    case Init::small: return normal(seed, index, count, 0.01);
+    case Init::zeros:
+      return std::vector<float>(static_cast<size_t>(count), 0.0f);
+    case Init::ones:
+      return std::vector<float>(static_cast<size_t>(count), 1.0f);
+    case Init::he_fan_out:
+      return normal(seed, index, count,
+                    std::sqrt(2.0 * static_cast<double>(shape[1]) / static_cast<double>(count)));
+    case Init::he_fan_in:
+      return normal(seed, index, count, std::sqrt(2.0 / static_cast<double>(shape[1])));
+    case Init::small:
+      return normal(seed, index, count, 0.01);
   }
   throw std::logic_error("unknown initialisation");
 }
@@ -85,13 +91,15 @@ std::map<std::string, std::string> ModelSpec::metadata() const {
           {"lathe.classes", names.dump()}};
 }
 
-ModelSpec ModelSpec::from_metadata(const std::map<std::string, std::string>& metadata, const std::string& path) {
+ModelSpec ModelSpec::from_metadata(const std::map<std::string, std::string>& metadata,
+                                   const std::string& path) {
   auto get = [&](const std::string& key) -> const std::string& {
     auto found = metadata.find("lathe." + key);
     if (found == metadata.end()) {
-      throw Error(ExitCode::data, fmt::format("{}: no '{}' in its metadata: these are not weights that lathe saved; "
-                                              "train with --init {} first",
-                                              path, key, path));
+      throw Error(ExitCode::data,
+                  fmt::format("{}: no '{}' in its metadata: these are not weights that lathe saved; "
+                              "train with --init {} first",
+                              path, key, path));
     }
     return found->second;
   };
@@ -159,13 +167,15 @@ void load_weights(State& state, const std::vector<Parameter>& parameters, const 
       missing.push_back(parameter.name);
     } else if (!same_elements(found->second->shape, parameter.type.shape)) {
       misshapen.push_back(fmt::format("{} has shape [{}], the model needs {}", parameter.name,
-                                      fmt::join(found->second->shape, ", "), to_string(parameter.type.shape)));
+                                      fmt::join(found->second->shape, ", "),
+                                      to_string(parameter.type.shape)));
     }
   }
   bool head_only = missing.empty();
   for (const std::string& name : misshapen) head_only = head_only && is_head(name);
   for (const auto& [name, tensor] : tensors) {
-    if (wanted.count(name) != 0 || ends_with(name, ".num_batches_tracked") || (new_head && is_head(name))) continue;
+    if (wanted.count(name) != 0 || ends_with(name, ".num_batches_tracked") || (new_head && is_head(name)))
+      continue;
     unexpected.push_back(name);
     head_only = head_only && is_head(name);
   }
@@ -175,7 +185,8 @@ void load_weights(State& state, const std::vector<Parameter>& parameters, const 
       if (names.empty()) return;
       size_t shown = std::min<size_t>(names.size(), 4);
       std::string more = names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : "";
-      parts.push_back(fmt::format("{} {}{}", what, fmt::join(names.begin(), names.begin() + static_cast<long>(shown), ", "), more));
+      parts.push_back(fmt::format(
+          "{} {}{}", what, fmt::join(names.begin(), names.begin() + static_cast<long>(shown), ", "), more));
     };
     list("missing", missing);
     list("unexpected", unexpected);
@@ -192,7 +203,8 @@ void load_weights(State& state, const std::vector<Parameter>& parameters, const 
 }
 
 std::vector<TensorView> weight_tensors(const State& state, const std::vector<Parameter>& parameters,
-                                       int64_t batches_tracked, std::vector<std::vector<std::byte>>& storage) {
+                                       int64_t batches_tracked,
+                                       std::vector<std::vector<std::byte>>& storage) {
   std::vector<TensorView> tensors;
   storage.reserve(storage.size() + 2 * parameters.size());
   for (const Parameter& parameter : parameters) {

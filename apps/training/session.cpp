@@ -10,15 +10,20 @@
 
 namespace lathe {
 
-Stream::Stream() { check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cannot make a stream"); }
+Stream::Stream() {
+  check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cannot make a stream");
+}
 Stream::~Stream() { cudaStreamDestroy(stream_); }
 
-Event::Event() { check_cuda(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cannot make an event"); }
+Event::Event() {
+  check_cuda(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cannot make an event");
+}
 Event::~Event() { cudaEventDestroy(event_); }
 
 PinnedBuffer::PinnedBuffer(int64_t bytes) {
   void* data = nullptr;
-  check_cuda(cudaMallocHost(&data, static_cast<size_t>(std::max<int64_t>(bytes, 1))), "no page-locked memory");
+  check_cuda(cudaMallocHost(&data, static_cast<size_t>(std::max<int64_t>(bytes, 1))),
+             "no page-locked memory");
   data_ = static_cast<std::byte*>(data);
 }
 PinnedBuffer::~PinnedBuffer() { cudaFreeHost(data_); }
@@ -39,8 +44,11 @@ int64_t sample_bytes(const StepSpec& spec) {
 
 struct TrainingSession::Staging {
   Staging(const StepSpec& spec, int64_t batch)
-      : images(batch * spec.stage_height * spec.stage_width * 3), samples(batch * 8), labels(batch * 4),
-        scalars(sizeof(StepScalars)), results(2 * sizeof(float)) {}
+      : images(batch * spec.stage_height * spec.stage_width * 3),
+        samples(batch * 8),
+        labels(batch * 4),
+        scalars(sizeof(StepScalars)),
+        results(2 * sizeof(float)) {}
   PinnedBuffer images, samples, labels, scalars, results;
   Event copied, done;
 };
@@ -95,9 +103,11 @@ void TrainingSession::enqueue(const Batch& batch, StepRole role, const StepScala
   std::memcpy(stage.scalars.data(), &scalars, sizeof scalars);
   const StepScalars& pinned = *reinterpret_cast<const StepScalars*>(stage.scalars.data());
 
-  cudaStream_t copy = options_.overlap ? static_cast<cudaStream_t>(copy_) : static_cast<cudaStream_t>(compute_);
+  cudaStream_t copy =
+      options_.overlap ? static_cast<cudaStream_t>(copy_) : static_cast<cudaStream_t>(compute_);
   auto send = [&](const char* name, const void* from, int64_t bytes) {
-    check_cuda(cudaMemcpyAsync(step.input(slot, name), from, static_cast<size_t>(bytes), cudaMemcpyHostToDevice, copy),
+    check_cuda(cudaMemcpyAsync(step.input(slot, name), from, static_cast<size_t>(bytes),
+                               cudaMemcpyHostToDevice, copy),
                name);
   };
   send("images", stage.images.data(), image_bytes);
@@ -116,7 +126,8 @@ void TrainingSession::enqueue(const Batch& batch, StepRole role, const StepScala
   step.run(slot, compute_);
   auto* results = reinterpret_cast<float*>(stage.results.data());
   for (auto [name, to] : {std::pair("loss_sum", results), std::pair("correct", results + 1)}) {
-    check_cuda(cudaMemcpyAsync(to, step.output(slot, name), sizeof(float), cudaMemcpyDeviceToHost, compute_), name);
+    check_cuda(cudaMemcpyAsync(to, step.output(slot, name), sizeof(float), cudaMemcpyDeviceToHost, compute_),
+               name);
   }
   check_cuda(cudaEventRecord(stage.done, compute_), "training step");
   under_way_.push_back({slot, batch.size});

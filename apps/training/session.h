@@ -24,7 +24,7 @@ struct StepScalars {
 };
 
 struct StepResult {
-  double loss_sum = 0;   // over the batch's samples
+  double loss_sum = 0;  // over the batch's samples
   double correct = 0;
   int64_t samples = 0;
 };
@@ -77,12 +77,13 @@ class TrainingSession {
 
   // Compiles the step for a batch size and role. Throws Error(usage) where the model cannot take it.
   const Program& prepare(int64_t batch, StepRole role);
-  // Binds addresses; no step can be prepared afterwards. The arena must already be large enough for whoever shares it.
+  // Binds addresses; no step can be prepared afterwards. The arena must already be large enough for whoever
+  // shares it.
   void bind();
 
-  int64_t arena_bytes() const;                      // the largest of the prepared programs
-  int64_t buffer_bytes() const;                     // input slots and staging
-  const std::vector<std::string>& notes() const { return notes_; }   // what the passes did, first program
+  int64_t arena_bytes() const;                                      // the largest of the prepared programs
+  int64_t buffer_bytes() const;                                     // input slots and staging
+  const std::vector<std::string>& notes() const { return notes_; }  // what the passes did, first program
 
   // The batch may be released as soon as this returns.
   void enqueue(const Batch& batch, StepRole role, const StepScalars& scalars);
@@ -93,7 +94,7 @@ class TrainingSession {
   cudaStream_t compute_stream() const { return compute_; }
 
  private:
-  struct Staging;   // pinned memory of one slot
+  struct Staging;  // pinned memory of one slot
   struct Pending {
     int slot;
     int64_t samples;

@@ -34,7 +34,8 @@ struct Update {
   Value value, gradient;
 };
 
-void add_optimizer(Graph& graph, const UpdateRule& rule, const Update& update, Value lr, Value count, Value scale) {
+void add_optimizer(Graph& graph, const UpdateRule& rule, const Update& update, Value lr, Value count,
+                   Value scale) {
   const std::string& name = update.parameter->name;
   bool decays = rule.decay_all || update.parameter->is_weight;
   double decay = decays ? rule.weight_decay : 0.0;
@@ -47,10 +48,14 @@ void add_optimizer(Graph& graph, const UpdateRule& rule, const Update& update, V
     inputs.push_back(lr);
     inputs.push_back(scale);
     graph.add("sgd", inputs,
-              {{"momentum", rule.momentum}, {"nesterov", int64_t{rule.nesterov}}, {"weight_decay", decay}}, name);
+              {{"momentum", rule.momentum}, {"nesterov", int64_t{rule.nesterov}}, {"weight_decay", decay}},
+              name);
   } else {
     graph.add("adam", {update.value, update.gradient, slot("m"), slot("v"), lr, count, scale},
-              {{"beta1", rule.beta1}, {"beta2", rule.beta2}, {"epsilon", rule.epsilon}, {"weight_decay", decay},
+              {{"beta1", rule.beta1},
+               {"beta2", rule.beta2},
+               {"epsilon", rule.epsilon},
+               {"weight_decay", decay},
                {"decoupled", int64_t{rule.optimizer == "adamw"}}},
               name);
   }
@@ -80,9 +85,11 @@ Graph training_graph(const StepSpec& spec, int64_t batch, StepRole role) {
   Value logits = vgg16(net, augmented(graph, in, spec.augment), spec.model.vgg);
 
   graph.phase = Phase::loss;
-  Value losses = graph.add1("softmax_cross_entropy", {logits, in.labels}, {{"smoothing", spec.label_smoothing}}, "loss");
+  Value losses =
+      graph.add1("softmax_cross_entropy", {logits, in.labels}, {{"smoothing", spec.label_smoothing}}, "loss");
   graph.output("loss_sum", sum_of(graph, losses, "loss"));
-  graph.output("correct", sum_of(graph, graph.add1("correct", {logits, in.labels}, {}, "accuracy"), "accuracy"));
+  graph.output("correct",
+               sum_of(graph, graph.add1("correct", {logits, in.labels}, {}, "accuracy"), "accuracy"));
 
   graph.phase = Phase::backward;
   std::vector<Update> updates;
@@ -93,8 +100,9 @@ Graph training_graph(const StepSpec& spec, int64_t batch, StepRole role) {
     targets.push_back(updates.back().value);
   }
   Value weight = graph.add1("multiply", {sample_weight, loss_scale}, {}, "loss");
-  Value loss_gradient = graph.add1("broadcast", {weight},
-                                   {{"shape", std::vector<int64_t>{batch}}, {"axes", std::vector<int64_t>{0}}}, "loss");
+  Value loss_gradient =
+      graph.add1("broadcast", {weight},
+                 {{"shape", std::vector<int64_t>{batch}}, {"axes", std::vector<int64_t>{0}}}, "loss");
   Sum sum = [](Graph& g, Value a, Value b) { return g.add1("add", {a, b}); };
   std::vector<Value> gradients = differentiate(graph, losses, loss_gradient, targets, sum);
   for (size_t i = 0; i < updates.size(); ++i) updates[i].gradient = gradients[i];
@@ -121,7 +129,8 @@ Graph evaluation_graph(const StepSpec& spec, int64_t batch) {
   Builder net(graph, false);
   Value logits = vgg16(net, augmented(graph, in, spec.augment), spec.model.vgg);
   graph.phase = Phase::loss;
-  graph.output("losses", graph.add1("softmax_cross_entropy", {logits, in.labels}, {{"smoothing", 0.0}}, "loss"));
+  graph.output("losses",
+               graph.add1("softmax_cross_entropy", {logits, in.labels}, {{"smoothing", 0.0}}, "loss"));
   graph.output("probabilities", graph.add1("softmax", {logits}, {}, "probabilities"));
   return graph;
 }

@@ -1,4 +1,5 @@
-// The graphs that a run needs: the whole training step from uint8 pictures to updated parameters, and evaluation.
+// The graphs that a run needs: the whole training step from uint8 pictures to updated parameters, and
+// evaluation.
 #pragma once
 
 #include <string>
@@ -10,16 +11,17 @@
 namespace lathe {
 
 struct UpdateRule {
-  std::string optimizer = "sgd";   // sgd, adam or adamw
+  std::string optimizer = "sgd";  // sgd, adam or adamw
   double momentum = 0.9;
   bool nesterov = false;
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   double weight_decay = 0;
-  bool decay_all = false;          // otherwise weights only: no bias, gamma or beta
-  double clip_norm = 0;            // 0: no clipping
+  bool decay_all = false;  // otherwise weights only: no bias, gamma or beta
+  double clip_norm = 0;    // 0: no clipping
 };
 
-// Which part of an update a step is: with --accumulate K it takes a `first`, K - 2 `middle` and a `last` step.
+// Which part of an update a step is: with --accumulate K it takes a `first`, K - 2 `middle` and a `last`
+// step.
 enum class StepRole : uint8_t { whole, first, middle, last };
 
 struct StepSpec {
@@ -27,8 +29,8 @@ struct StepSpec {
   Builder::Frozen frozen;
   UpdateRule rule;
   double label_smoothing = 0;
-  Attributes augment;              // of the augment node; from layers/augment
-  int64_t stage_height = 0, stage_width = 0;   // of the uint8 pictures
+  Attributes augment;                         // of the augment node; from layers/augment
+  int64_t stage_height = 0, stage_width = 0;  // of the uint8 pictures
 };
 
 // Inputs of both graphs: images u8[N,H,W,3], samples i64[N], seed, epoch i64[]; labels i32[N] too.

@@ -12,12 +12,13 @@ namespace lathe {
 struct StepSlot {
   int64_t batch_size = 0;
   StepRole role = StepRole::whole;
-  int64_t update_samples = 0;   // samples of all batches of the same update
+  int64_t update_samples = 0;  // samples of all batches of the same update
   bool ends_update() const { return role == StepRole::whole || role == StepRole::last; }
 };
 
 // An epoch of `samples` samples (those that are visited: with drop_last whole batches only) in batches of
-// `batch_size`, `accumulate` batches an update. The last batch and the last update of an epoch may be smaller.
+// `batch_size`, `accumulate` batches an update. The last batch and the last update of an epoch may be
+// smaller.
 class Timetable {
  public:
   Timetable(int64_t samples, int64_t batch_size, int64_t accumulate)

@@ -18,7 +18,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 // Bytes of this process in memory now; 0 where the system does not say.
 int64_t resident_bytes() {
@@ -40,7 +42,8 @@ StepSpec step_spec(const TrainConfig& config, const StagedSet& set) {
   spec.model.classes = set.classes();
   spec.frozen = frozen_layers(config.model.freeze, config.model.freeze_first, spec.model);
   const OptimizerConfig& o = config.optimizer;
-  spec.rule = {o.optimizer, o.momentum, o.nesterov, o.beta1, o.beta2, o.epsilon, o.weight_decay, o.decay_all, o.grad_clip};
+  spec.rule = {o.optimizer, o.momentum,     o.nesterov,  o.beta1,    o.beta2,
+               o.epsilon,   o.weight_decay, o.decay_all, o.grad_clip};
   spec.label_smoothing = config.label_smoothing;
   spec.stage_height = set.height();
   spec.stage_width = set.width();
@@ -95,7 +98,9 @@ int64_t state_bytes(const std::vector<const Program*>& programs) {
 }  // namespace
 
 Trainer::Trainer(const TrainConfig& config, const Options& effective, Datasets datasets)
-    : config_(config), options_(effective), datasets_(std::move(datasets)),
+    : config_(config),
+      options_(effective),
+      datasets_(std::move(datasets)),
       spec_(step_spec(config, *datasets_.train)),
       evaluation_spec_(evaluation_spec(spec_, datasets_.validation.get())),
       parameters_(model_parameters(spec_.model, spec_.frozen)),
@@ -110,37 +115,41 @@ Trainer::Trainer(const TrainConfig& config, const Options& effective, Datasets d
   for (auto [batch, role] : timetable_.kinds(total_updates_ * config.accumulate)) {
     programs.push_back(&session_.prepare(batch, role));
   }
-  const Program* largest = *std::max_element(programs.begin(), programs.end(), [](const Program* a, const Program* b) {
-    return a->memory.packing.peak < b->memory.packing.peak;
-  });
+  const Program* largest = *std::max_element(
+      programs.begin(), programs.end(),
+      [](const Program* a, const Program* b) { return a->memory.packing.peak < b->memory.packing.peak; });
   forecast_ = {resident_bytes(), largest->memory.packing.peak, largest->memory.bound, state_bytes(programs),
                session_.buffer_bytes() + evaluator_.buffer_bytes()};
-  learning_rate_now();   // refuses a schedule that makes no sense
+  learning_rate_now();  // refuses a schedule that makes no sense
 }
 
 int64_t Trainer::epochs() const { return (total_updates_ + timetable_.updates() - 1) / timetable_.updates(); }
 
 int64_t Trainer::trainable() const {
   int64_t count = 0;
-  for (const Parameter& parameter : parameters_) count += parameter.trainable ? parameter.type.shape.elements() : 0;
+  for (const Parameter& parameter : parameters_)
+    count += parameter.trainable ? parameter.type.shape.elements() : 0;
   return count;
 }
 
 void Trainer::start(const RunFolder& folder, bool resume) {
   initialise(state_, parameters_, config_.run.seed);
-  if (!config_.model.init.empty()) load_weights(state_, parameters_, config_.model.init, config_.model.new_head);
+  if (!config_.model.init.empty())
+    load_weights(state_, parameters_, config_.model.init, config_.model.new_head);
   arena_->reserve(forecast_.arena);
   session_.bind();
   if (datasets_.validation) evaluator_.bind();
   if (!resume) return;
   position_ = load_state(folder.state(), state_);
   saved_updates_ = position_.updates;
-  bool fits = position_.epoch >= 0 && position_.batch >= 0 && position_.batch < timetable_.batches() &&
-              position_.updates == position_.epoch * timetable_.updates() + position_.batch / config_.accumulate;
+  bool fits =
+      position_.epoch >= 0 && position_.batch >= 0 && position_.batch < timetable_.batches() &&
+      position_.updates == position_.epoch * timetable_.updates() + position_.batch / config_.accumulate;
   if (!fits) {
-    throw Error(ExitCode::usage, fmt::format("{}: it stopped at batch {} of epoch {}, which this data and --batch-size "
-                                             "do not have; resume with the data and batch size it was started with",
-                                             folder.state().string(), position_.batch, position_.epoch + 1));
+    throw Error(ExitCode::usage,
+                fmt::format("{}: it stopped at batch {} of epoch {}, which this data and --batch-size "
+                            "do not have; resume with the data and batch size it was started with",
+                            folder.state().string(), position_.batch, position_.epoch + 1));
   }
 }
 
@@ -155,8 +164,9 @@ ProgressState Trainer::progress_now(double loss, double step_seconds) const {
   state.step = position_.batch;
   state.steps = timetable_.batches();
   state.loss = loss;
-  state.accuracy = position_.seen > 0 ? static_cast<double>(position_.correct) / static_cast<double>(position_.seen)
-                                      : std::numeric_limits<double>::quiet_NaN();
+  state.accuracy = position_.seen > 0
+                       ? static_cast<double>(position_.correct) / static_cast<double>(position_.seen)
+                       : std::numeric_limits<double>::quiet_NaN();
   double elapsed = std::max(position_.epoch_seconds, 1e-9);
   state.img_s = static_cast<double>(position_.seen) / elapsed;
   state.data_wait_share = std::min(1.0, position_.wait_ms / 1e3 / elapsed);
@@ -190,14 +200,21 @@ void Trainer::collect(EventLog& events, Progress& progress) {
   double batch_loss = result.loss_sum / static_cast<double>(result.samples);
   if (!pending.ends_update) return;
   double loss = update_loss_ / static_cast<double>(update_samples_);
-  events.write(StepEvent{.step = pending.update + 1, .epoch = pending.epoch + 1, .loss = loss, .lr = pending.lr,
-                         .loss_scale = 1, .step_ms = update_seconds_ * 1e3, .data_wait_ms = update_wait_ms_,
+  events.write(StepEvent{.step = pending.update + 1,
+                         .epoch = pending.epoch + 1,
+                         .loss = loss,
+                         .lr = pending.lr,
+                         .loss_scale = 1,
+                         .step_ms = update_seconds_ * 1e3,
+                         .data_wait_ms = update_wait_ms_,
                          .img_s = static_cast<double>(update_samples_) / std::max(update_seconds_, 1e-9)});
   if (!std::isfinite(loss) || !std::isfinite(batch_loss)) {
-    std::string saved = saved_updates_ >= 0 ? fmt::format("; the state after step {} is kept", saved_updates_) : "";
-    throw Error(ExitCode::not_finite, fmt::format("the loss is {} at step {} (epoch {}, rate {:.3g}): try a smaller "
-                                                  "--lr or a longer --warmup-epochs{}",
-                                                  loss, pending.update + 1, pending.epoch + 1, pending.lr, saved));
+    std::string saved =
+        saved_updates_ >= 0 ? fmt::format("; the state after step {} is kept", saved_updates_) : "";
+    throw Error(ExitCode::not_finite,
+                fmt::format("the loss is {} at step {} (epoch {}, rate {:.3g}): try a smaller "
+                            "--lr or a longer --warmup-epochs{}",
+                            loss, pending.update + 1, pending.epoch + 1, pending.lr, saved));
   }
   progress.step(progress_now(loss, update_seconds_));
   update_loss_ = update_wait_ms_ = update_seconds_ = 0;
@@ -253,15 +270,26 @@ void Trainer::end_of_epoch(const RunFolder& folder, Console& console, EventLog& 
   auto seen = static_cast<double>(std::max<int64_t>(position_.seen, 1));
   double nan = std::numeric_limits<double>::quiet_NaN();
   int64_t epoch = position_.epoch + 1;
-  EpochResult row{.epoch = epoch, .time_s = position_.seconds, .train_loss = position_.loss_sum / seen,
-                  .train_top1 = static_cast<double>(position_.correct) / seen, .val_loss = nan, .val_top1 = nan,
-                  .lr = learning_rate(schedule_, {position_.updates - 1, timetable_.updates(), total_updates_}),
-                  .img_s = seen / std::max(position_.epoch_seconds, 1e-9),
-                  .data_wait_ms = position_.wait_ms / static_cast<double>(std::max<int64_t>(position_.batch, 1))};
-  events.write(EpochEvent{.epoch = epoch, .step = position_.updates, .samples = position_.seen, .loss = row.train_loss,
-                          .top1 = row.train_top1, .lr = row.lr, .time_s = position_.epoch_seconds, .img_s = row.img_s,
+  EpochResult row{
+      .epoch = epoch,
+      .time_s = position_.seconds,
+      .train_loss = position_.loss_sum / seen,
+      .train_top1 = static_cast<double>(position_.correct) / seen,
+      .val_loss = nan,
+      .val_top1 = nan,
+      .lr = learning_rate(schedule_, {position_.updates - 1, timetable_.updates(), total_updates_}),
+      .img_s = seen / std::max(position_.epoch_seconds, 1e-9),
+      .data_wait_ms = position_.wait_ms / static_cast<double>(std::max<int64_t>(position_.batch, 1))};
+  events.write(EpochEvent{.epoch = epoch,
+                          .step = position_.updates,
+                          .samples = position_.seen,
+                          .loss = row.train_loss,
+                          .top1 = row.train_top1,
+                          .lr = row.lr,
+                          .time_s = position_.epoch_seconds,
+                          .img_s = row.img_s,
                           .data_wait_ms = row.data_wait_ms});
-  bool better = !datasets_.validation;   // with nothing to judge by, the latest weights are the best
+  bool better = !datasets_.validation;  // with nothing to judge by, the latest weights are the best
   if (datasets_.validation) {
     Clock::time_point start = Clock::now();
     EvaluationResult evaluation = evaluator_.run(*datasets_.validation, options_.workers);
@@ -269,12 +297,17 @@ void Trainer::end_of_epoch(const RunFolder& folder, Console& console, EventLog& 
     position_.seconds += seconds_since(start);
     row.val_loss = evaluation.loss();
     row.val_top1 = static_cast<double>(evaluation.correct()) / static_cast<double>(evaluation.samples());
-    events.write(EvalEvent{.epoch = epoch, .split = "val", .loss = row.val_loss, .top1 = row.val_top1,
-                           .correct = evaluation.correct(), .samples = evaluation.samples()});
+    events.write(EvalEvent{.epoch = epoch,
+                           .split = "val",
+                           .loss = row.val_loss,
+                           .top1 = row.val_top1,
+                           .correct = evaluation.correct(),
+                           .samples = evaluation.samples()});
     if (!std::isfinite(row.val_loss)) {
-      throw Error(ExitCode::not_finite, fmt::format("the validation loss is {} after epoch {}: try a smaller --lr; "
-                                                    "the last good state is kept",
-                                                    row.val_loss, epoch));
+      throw Error(ExitCode::not_finite,
+                  fmt::format("the validation loss is {} after epoch {}: try a smaller --lr; "
+                              "the last good state is kept",
+                              row.val_loss, epoch));
     }
     better = row.val_top1 > position_.best_top1 ||
              (row.val_top1 == position_.best_top1 && row.val_loss < position_.best_loss);
@@ -304,9 +337,11 @@ void Trainer::end_of_epoch(const RunFolder& folder, Console& console, EventLog& 
 }
 
 std::string Trainer::epoch_line(const EpochResult& row, bool better) const {
-  std::string text = fmt::format("epoch {:>3}/{}  train loss {:.4f} top1 {:5.1f}%", row.epoch, epochs(), row.train_loss,
-                                 100 * row.train_top1);
-  if (datasets_.validation) text += fmt::format("  val loss {:.4f} top1 {:5.1f}%{}", row.val_loss, 100 * row.val_top1, better ? " *" : "  ");
+  std::string text = fmt::format("epoch {:>3}/{}  train loss {:.4f} top1 {:5.1f}%", row.epoch, epochs(),
+                                 row.train_loss, 100 * row.train_top1);
+  if (datasets_.validation)
+    text += fmt::format("  val loss {:.4f} top1 {:5.1f}%{}", row.val_loss, 100 * row.val_top1,
+                        better ? " *" : "  ");
   double wait = row.data_wait_ms * static_cast<double>(timetable_.batches()) / 1e3;
   double share = position_.epoch_seconds > 0 ? 100 * std::min(1.0, wait / position_.epoch_seconds) : 0;
   return text + fmt::format("  {:5.0f} img/s  wait {:.0f}%  rate {:.3g}", row.img_s, share, row.lr);

@@ -23,24 +23,24 @@ namespace lathe {
 
 // Bytes that a run will take, before it takes them.
 struct MemoryForecast {
-  int64_t already = 0;      // resident in this process when the forecast was made: program, libraries, pictures
-  int64_t arena = 0, arena_bound = 0;   // planned; and the lower bound of the same plan
-  int64_t state = 0;        // parameters, optimiser state, running statistics
-  int64_t buffers = 0;      // input slots, staging
+  int64_t already = 0;  // resident in this process when the forecast was made: program, libraries, pictures
+  int64_t arena = 0, arena_bound = 0;  // planned; and the lower bound of the same plan
+  int64_t state = 0;                   // parameters, optimiser state, running statistics
+  int64_t buffers = 0;                 // input slots, staging
   int64_t total() const { return already + arena + state + buffers; }
 };
 
-
 class Trainer {
  public:
-  // Opens nothing on disk: opens data in memory, compiles every kind of step, plans. Throws Error for whatever
-  // would stop the run later.
+  // Opens nothing on disk: opens data in memory, compiles every kind of step, plans. Throws Error for
+  // whatever would stop the run later.
   Trainer(const TrainConfig& config, const Options& effective, Datasets datasets);
 
   // Takes memory and starting values: fresh, from --init, or from `folder`'s saved state where `resume`.
   void start(const RunFolder& folder, bool resume);
 
-  // Trains to the end, to a signal, or until patience runs out. Throws Error(not_finite) where the loss is not.
+  // Trains to the end, to a signal, or until patience runs out. Throws Error(not_finite) where the loss is
+  // not.
   enum class End { done, stopped, patience };
   End run(const RunFolder& folder, Console& console, EventLog& events, ResultsCsv& results);
 
@@ -48,7 +48,9 @@ class Trainer {
   EvaluationResult evaluate_best(const RunFolder& folder);
 
   const StepSpec& spec() const { return spec_; }
-  const Program& program() { return session_.prepare(timetable_.slot(0).batch_size, timetable_.slot(0).role); }
+  const Program& program() {
+    return session_.prepare(timetable_.slot(0).batch_size, timetable_.slot(0).role);
+  }
   const std::vector<Parameter>& parameters() const { return parameters_; }
   const RunPosition& position() const { return position_; }
   const Datasets& datasets() const { return datasets_; }
@@ -59,10 +61,10 @@ class Trainer {
   const std::vector<EpochResult>& history() const { return history_; }
   int64_t total_updates() const { return total_updates_; }
   int64_t epochs() const;
-  int64_t trainable() const;   // elements of trained parameters
+  int64_t trainable() const;  // elements of trained parameters
 
  private:
-  struct Pending {   // a step under way
+  struct Pending {  // a step under way
     int64_t epoch, update;
     double lr, wait_ms;
     bool ends_update;

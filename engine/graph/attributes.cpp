@@ -11,7 +11,8 @@ template <typename T>
 const T& Attributes::get(std::string_view name) const {
   auto found = items_.find(name);
   const T* value = found == items_.end() ? nullptr : std::get_if<T>(&found->second);
-  if (value == nullptr) throw std::logic_error(fmt::format("attribute '{}' is missing or of another kind", name));
+  if (value == nullptr)
+    throw std::logic_error(fmt::format("attribute '{}' is missing or of another kind", name));
   return *value;
 }
 template const int64_t& Attributes::get<int64_t>(std::string_view) const;
@@ -26,7 +27,9 @@ struct Printer {
   std::string operator()(double value) const { return fmt::format("{}", value); }
   std::string operator()(const std::string& value) const { return value; }
   template <typename T>
-  std::string operator()(const std::vector<T>& values) const { return fmt::format("{}", fmt::join(values, ",")); }
+  std::string operator()(const std::vector<T>& values) const {
+    return fmt::format("{}", fmt::join(values, ","));
+  }
 };
 }  // namespace
 

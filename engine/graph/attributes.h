@@ -25,7 +25,9 @@ class Attributes {
   int64_t integer(std::string_view name) const { return get<int64_t>(name); }
   double real(std::string_view name) const { return get<double>(name); }
   const std::string& text(std::string_view name) const { return get<std::string>(name); }
-  const std::vector<int64_t>& integers(std::string_view name) const { return get<std::vector<int64_t>>(name); }
+  const std::vector<int64_t>& integers(std::string_view name) const {
+    return get<std::vector<int64_t>>(name);
+  }
   const std::vector<double>& reals(std::string_view name) const { return get<std::vector<double>>(name); }
 
   const std::map<std::string, Attribute, std::less<>>& items() const { return items_; }

@@ -4,8 +4,8 @@
 
 namespace lathe {
 
-std::vector<Value> differentiate(Graph& graph, Value loss, Value loss_gradient, const std::vector<Value>& targets,
-                                 const Sum& sum) {
+std::vector<Value> differentiate(Graph& graph, Value loss, Value loss_gradient,
+                                 const std::vector<Value>& targets, const Sum& sum) {
   // Which values depend on a target: only those carry gradients.
   std::vector<bool> depends(graph.value_count(), false);
   for (Value target : targets) depends[target.id] = true;

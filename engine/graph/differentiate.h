@@ -14,7 +14,7 @@ using Sum = std::function<Value(Graph&, Value, Value)>;
 // Adds the nodes that compute d(loss)/d(target) for every target; `loss_gradient` is d(objective)/d(loss)
 // and has the loss's type. Work is added only on paths from a target to the loss. A target that the loss
 // does not depend on gets an invalid Value. Contributions are summed in the order of the nodes.
-std::vector<Value> differentiate(Graph& graph, Value loss, Value loss_gradient, const std::vector<Value>& targets,
-                                 const Sum& sum);
+std::vector<Value> differentiate(Graph& graph, Value loss, Value loss_gradient,
+                                 const std::vector<Value>& targets, const Sum& sum);
 
 }  // namespace lathe

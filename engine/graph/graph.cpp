@@ -13,11 +13,16 @@ namespace lathe {
 
 std::string to_string(Phase phase) {
   switch (phase) {
-    case Phase::augment: return "augment";
-    case Phase::forward: return "forward";
-    case Phase::loss: return "loss";
-    case Phase::backward: return "backward";
-    case Phase::update: return "update";
+    case Phase::augment:
+      return "augment";
+    case Phase::forward:
+      return "forward";
+    case Phase::loss:
+      return "loss";
+    case Phase::backward:
+      return "backward";
+    case Phase::update:
+      return "update";
   }
   throw std::logic_error("to_string: unknown phase");
 }
@@ -43,9 +48,11 @@ Value Graph::state(const std::string& name, const Type& type) {
 Value Graph::constant(const Type& type, double fill) {
   if (type.dtype != DType::f32) throw std::logic_error("constants are f32");
   for (int id = 0; id < value_count(); ++id) {
-    if (values_[id].storage == Storage::constant && values_[id].type == type && values_[id].fill == fill) return {id};
+    if (values_[id].storage == Storage::constant && values_[id].type == type && values_[id].fill == fill)
+      return {id};
   }
-  return new_value({.type = type, .name = fmt::format("{}", fill), .storage = Storage::constant, .fill = fill});
+  return new_value(
+      {.type = type, .name = fmt::format("{}", fill), .storage = Storage::constant, .fill = fill});
 }
 
 std::vector<Value> Graph::add(const Operation& operation, std::vector<Value> inputs, Attributes attributes,

@@ -41,8 +41,8 @@ struct ValueInfo {
   Type type;
   std::string name;
   Storage storage = Storage::computed;
-  int producer = -1;   // node id, -1 unless computed
-  double fill = 0;     // constants: every element
+  int producer = -1;  // node id, -1 unless computed
+  double fill = 0;    // constants: every element
 };
 
 struct Node {
@@ -97,7 +97,7 @@ class Graph {
  private:
   Value new_value(ValueInfo info);
   std::vector<ValueInfo> values_;
-  std::vector<Node> nodes_;   // always in an order in which every input comes before its use
+  std::vector<Node> nodes_;  // always in an order in which every input comes before its use
   std::vector<std::pair<std::string, Value>> outputs_;
 };
 

@@ -26,8 +26,8 @@ struct Call {
 Call call_of(const Graph& graph, const Node& node);
 
 struct Cost {
-  double flops = 0;   // a multiply-add is 2
-  double bytes = 0;   // every operand read or written once
+  double flops = 0;  // a multiply-add is 2
+  double bytes = 0;  // every operand read or written once
 };
 
 // How an output's memory relates to an input's.
@@ -55,9 +55,13 @@ struct Bindings {
   void* workspace = nullptr;
 
   template <typename T>
-  const T* in(size_t i) const { return static_cast<const T*>(inputs.at(i)); }
+  const T* in(size_t i) const {
+    return static_cast<const T*>(inputs.at(i));
+  }
   template <typename T>
-  T* out(size_t i) const { return static_cast<T*>(outputs.at(i)); }
+  T* out(size_t i) const {
+    return static_cast<T*>(outputs.at(i));
+  }
 };
 
 // Enqueues the work on a stream and returns at once. Called once per step, or once under graph capture.
@@ -66,14 +70,14 @@ using Enqueue = std::function<void(cudaStream_t)>;
 // A node made ready for its types (plans built, primitives created), before addresses are known.
 struct Prepared {
   std::function<Enqueue(const Bindings&)> bind;
-  int64_t workspace_bytes = 0;   // planned like a tensor, live during this node only
-  std::string detail = {};       // chosen algorithm, for `plan` and `profile`
+  int64_t workspace_bytes = 0;  // planned like a tensor, live during this node only
+  std::string detail = {};      // chosen algorithm, for `plan` and `profile`
 };
 
 // One way to compute an operation.
 struct Implementation {
-  std::string kind;                                                // library, handwritten or reference
-  std::function<std::string(const Call&)> supports;                // empty: yes; otherwise the reason why not
+  std::string kind;                                  // library, handwritten or reference
+  std::function<std::string(const Call&)> supports;  // empty: yes; otherwise the reason why not
   std::function<Prepared(const Call&, const Options&)> prepare;
 };
 
@@ -82,20 +86,22 @@ class Operation {
   virtual ~Operation() = default;
   virtual std::string_view name() const = 0;
 
-  // Types of the outputs. Throws Error(usage), naming call.name, for types that do not fit. call.outputs is empty.
+  // Types of the outputs. Throws Error(usage), naming call.name, for types that do not fit. call.outputs is
+  // empty.
   virtual std::vector<Type> infer(const Call& call) const = 0;
 
   // Adds to `graph` what computes the gradients of the inputs from those of the outputs (an invalid Value
   // means zero / not needed). Returns one Value an input; invalid where it has none. `wanted[i]` is false
   // for inputs whose gradient nobody needs, so that no work is added for them.
-  virtual std::vector<Value> gradient(Graph& graph, const Node& node, const std::vector<Value>& output_gradients,
+  virtual std::vector<Value> gradient(Graph& graph, const Node& node,
+                                      const std::vector<Value>& output_gradients,
                                       const std::vector<bool>& wanted) const;
 
   virtual Cost cost(const Call& call) const;  // default: no flops, every operand once
 
-  virtual Alias alias(const Call& call, int output) const;                   // default: none
-  virtual LayoutRule input_layout(const Call& call, int input) const;        // default: row_major
-  virtual LayoutRule output_layout(const Call& call, int output) const;      // default: row_major
+  virtual Alias alias(const Call& call, int output) const;               // default: none
+  virtual LayoutRule input_layout(const Call& call, int input) const;    // default: row_major
+  virtual LayoutRule output_layout(const Call& call, int output) const;  // default: row_major
 
   // The input that this node merely passes on (dropout with p = 0, a cast to the same type), if it does.
   virtual std::optional<int> identity(const Call& call) const;
@@ -109,9 +115,9 @@ class Registry {
   static Registry& instance();
   void add(std::unique_ptr<Operation> operation);
   void add(const std::string& operation, Implementation implementation);
-  const Operation& operation(std::string_view name) const;   // std::logic_error where unknown
+  const Operation& operation(std::string_view name) const;  // std::logic_error where unknown
   const Implementation* find(std::string_view operation, std::string_view kind) const;  // nullptr: none
-  std::vector<std::string> operations() const;               // sorted
+  std::vector<std::string> operations() const;                                          // sorted
   std::vector<std::string> kinds(std::string_view operation) const;
 
  private:

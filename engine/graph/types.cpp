@@ -9,34 +9,48 @@ namespace lathe {
 
 int64_t size_of(DType dtype) {
   switch (dtype) {
-    case DType::u8: return 1;
+    case DType::u8:
+      return 1;
     case DType::f16:
-    case DType::bf16: return 2;
+    case DType::bf16:
+      return 2;
     case DType::f32:
-    case DType::i32: return 4;
-    case DType::i64: return 8;
+    case DType::i32:
+      return 4;
+    case DType::i64:
+      return 8;
   }
   throw std::logic_error("size_of: unknown dtype");
 }
 
 std::string to_string(DType dtype) {
   switch (dtype) {
-    case DType::f32: return "f32";
-    case DType::f16: return "f16";
-    case DType::bf16: return "bf16";
-    case DType::u8: return "u8";
-    case DType::i32: return "i32";
-    case DType::i64: return "i64";
+    case DType::f32:
+      return "f32";
+    case DType::f16:
+      return "f16";
+    case DType::bf16:
+      return "bf16";
+    case DType::u8:
+      return "u8";
+    case DType::i32:
+      return "i32";
+    case DType::i64:
+      return "i64";
   }
   throw std::logic_error("to_string: unknown dtype");
 }
 
 std::string to_string(Layout layout) {
   switch (layout) {
-    case Layout::nchw: return "nchw";
-    case Layout::nhwc: return "nhwc";
-    case Layout::nchw8c: return "nchw8c";
-    case Layout::nchw16c: return "nchw16c";
+    case Layout::nchw:
+      return "nchw";
+    case Layout::nhwc:
+      return "nhwc";
+    case Layout::nchw8c:
+      return "nchw8c";
+    case Layout::nchw16c:
+      return "nchw16c";
   }
   throw std::logic_error("to_string: unknown layout");
 }

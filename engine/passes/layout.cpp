@@ -54,7 +54,8 @@ class Propagation {
     auto found = changed_.find(key);
     if (found != changed_.end()) return found->second;
     ++changes_;
-    Value changed = result_.add1("layout_change", {value}, {{"layout", to_string(layout)}}, result_.info(value).name);
+    Value changed =
+        result_.add1("layout_change", {value}, {{"layout", to_string(layout)}}, result_.info(value).name);
     return changed_[key] = changed;
   }
 
@@ -65,7 +66,8 @@ class Propagation {
       LayoutRule rule = node.operation->input_layout(call, static_cast<int>(i));
       if (call.inputs[i].shape.rank() != 4) continue;
       if (rule == LayoutRule::tied) call.inputs[i].layout = layout;
-      if (rule == LayoutRule::free && keep_free) call.inputs[i].layout = result_.type(map_value(node.inputs[i])).layout;
+      if (rule == LayoutRule::free && keep_free)
+        call.inputs[i].layout = result_.type(map_value(node.inputs[i])).layout;
     }
     for (size_t i = 0; i < call.outputs.size(); ++i) {
       bool row_major = node.operation->output_layout(call, static_cast<int>(i)) == LayoutRule::row_major;
@@ -78,8 +80,8 @@ class Propagation {
     return select_implementation(*node.operation, call, options_).implementation != nullptr;
   }
 
-  // Native wins where every tied operand can have it and either some tied input already does, or the operation has
-  // no tied input (a convolution: it starts a native region from whatever it is given).
+  // Native wins where every tied operand can have it and either some tied input already does, or the
+  // operation has no tied input (a convolution: it starts a native region from whatever it is given).
   bool wants_native(const Node& node) {
     Call call = call_of(old_, node);
     bool tied_input = false, native_input = false, tied_output = false, able = true;

@@ -36,7 +36,7 @@ std::vector<int> schedule(const Graph& graph) {
 
   std::vector<int> order;
   std::vector<bool> done(nodes, false);
-  int position = 0;   // of the walk below; what it has passed over runs as soon as it can
+  int position = 0;  // of the walk below; what it has passed over runs as soon as it can
   auto run = [&](auto&& self, int id) -> void {
     done[id] = true;
     order.push_back(id);

@@ -82,14 +82,15 @@ PassResult simplify(const Graph& graph) {
     } else {
       result.phase = node.phase;
       outputs = result.add(*node.operation, inputs, node.attributes, node.name);
-      for (size_t i = 0; i < outputs.size(); ++i) result.info(outputs[i]).type = call.outputs[i];  // keeps layouts
+      for (size_t i = 0; i < outputs.size(); ++i)
+        result.info(outputs[i]).type = call.outputs[i];  // keeps layouts
       if (!effect) computed[key] = outputs;
     }
     for (size_t i = 0; i < outputs.size(); ++i) mapped[node.outputs[i].id] = outputs[i];
   }
   for (const auto& [name, value] : graph.outputs()) result.output(name, map_value(value));
-  return {std::move(result), fmt::format("simplify: {} identities, {} duplicates, {} dead nodes removed", identities,
-                                         duplicates, dead)};
+  return {std::move(result), fmt::format("simplify: {} identities, {} duplicates, {} dead nodes removed",
+                                         identities, duplicates, dead)};
 }
 
 }  // namespace lathe

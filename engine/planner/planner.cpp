@@ -28,8 +28,8 @@ class Owners {
 
 }  // namespace
 
-MemoryPlan plan_memory(const Graph& graph, const std::vector<int>& schedule, const std::vector<int64_t>& workspaces,
-                       bool reuse) {
+MemoryPlan plan_memory(const Graph& graph, const std::vector<int>& schedule,
+                       const std::vector<int64_t>& workspaces, bool reuse) {
   int steps = static_cast<int>(schedule.size());
   // First and last step that touches a value's bytes; outputs stay live to the end.
   std::vector<int> first(graph.value_count(), steps), last(graph.value_count(), -1);
@@ -51,12 +51,13 @@ MemoryPlan plan_memory(const Graph& graph, const std::vector<int>& schedule, con
     last[root] = std::max(last[root], last[child.id]);
     owners.join(child.id, root);
   };
-  for (int id : schedule) {   // views and updates: the same bytes whatever the options say
+  for (int id : schedule) {  // views and updates: the same bytes whatever the options say
     const Node& node = graph.node(id);
     Call call = call_of(graph, node);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       Alias alias = node.operation->alias(call, static_cast<int>(i));
-      if (alias.kind == Alias::view || alias.kind == Alias::update) join(node.outputs[i], node.inputs[alias.input]);
+      if (alias.kind == Alias::view || alias.kind == Alias::update)
+        join(node.outputs[i], node.inputs[alias.input]);
     }
   }
   if (reuse) {  // in place where the input's bytes die with this step
@@ -92,7 +93,8 @@ MemoryPlan plan_memory(const Graph& graph, const std::vector<int>& schedule, con
       if (buffer < 0) {
         buffer = static_cast<int>(plan.lifetimes.size());
         int64_t bytes = graph.type({owner}).bytes();
-        plan.lifetimes.push_back(reuse ? Lifetime{bytes, first[owner], last[owner]} : Lifetime{bytes, 0, steps + 1});
+        plan.lifetimes.push_back(reuse ? Lifetime{bytes, first[owner], last[owner]}
+                                       : Lifetime{bytes, 0, steps + 1});
       }
       plan.buffer_of_value[output.id] = buffer;
     }
@@ -100,7 +102,8 @@ MemoryPlan plan_memory(const Graph& graph, const std::vector<int>& schedule, con
   for (int step = 0; step < steps; ++step) {
     if (workspaces.at(step) == 0) continue;
     plan.workspace_of_step[step] = static_cast<int>(plan.lifetimes.size());
-    plan.lifetimes.push_back(reuse ? Lifetime{workspaces[step], step, step + 1} : Lifetime{workspaces[step], 0, steps + 1});
+    plan.lifetimes.push_back(reuse ? Lifetime{workspaces[step], step, step + 1}
+                                   : Lifetime{workspaces[step], 0, steps + 1});
   }
   plan.packing = reuse ? pack_greedy(plan.lifetimes) : pack_naive(plan.lifetimes);
   plan.bound = lower_bound(plan.lifetimes);
@@ -111,8 +114,8 @@ MemoryPlan plan_memory(const Graph& graph, const std::vector<int>& schedule, con
 std::string describe(const MemoryPlan& plan) {
   constexpr double kMiB = 1024.0 * 1024.0;
   return fmt::format("arena {:.1f} MiB, lower bound {:.1f} MiB, ratio {:.2f}, {} buffers",
-                     static_cast<double>(plan.packing.peak) / kMiB, static_cast<double>(plan.bound) / kMiB, plan.ratio(),
-                     plan.lifetimes.size());
+                     static_cast<double>(plan.packing.peak) / kMiB, static_cast<double>(plan.bound) / kMiB,
+                     plan.ratio(), plan.lifetimes.size());
 }
 
 }  // namespace lathe

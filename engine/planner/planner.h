@@ -9,7 +9,8 @@
 
 namespace lathe {
 
-inline constexpr int64_t kArenaAlignment = 256;  // bytes; what cudaMalloc guarantees and vendor libraries expect
+inline constexpr int64_t kArenaAlignment =
+    256;  // bytes; what cudaMalloc guarantees and vendor libraries expect
 
 // A buffer that is live in the half-open interval [first, last) of schedule steps.
 struct Lifetime {
@@ -18,8 +19,8 @@ struct Lifetime {
 };
 
 struct Packing {
-  std::vector<int64_t> offsets;   // one a lifetime, aligned
-  int64_t peak = 0;               // bytes
+  std::vector<int64_t> offsets;  // one a lifetime, aligned
+  int64_t peak = 0;              // bytes
 };
 
 // Largest sum of aligned sizes that are live at one step: no packing can need less.
@@ -32,18 +33,23 @@ Packing pack_naive(const std::vector<Lifetime>& lifetimes);
 void check_packing(const std::vector<Lifetime>& lifetimes, const Packing& packing);
 
 struct MemoryPlan {
-  std::vector<int> owner_of_value;         // the value whose bytes it shares (views, updates, in place); often itself
-  std::vector<int> buffer_of_value;        // index into lifetimes; -1 for values outside the arena
-  std::vector<int> workspace_of_step;      // index into lifetimes, -1 where a step has none
+  std::vector<int>
+      owner_of_value;  // the value whose bytes it shares (views, updates, in place); often itself
+  std::vector<int> buffer_of_value;    // index into lifetimes; -1 for values outside the arena
+  std::vector<int> workspace_of_step;  // index into lifetimes, -1 where a step has none
   std::vector<Lifetime> lifetimes;
   Packing packing;
-  int64_t bound = 0;                       // lower_bound(lifetimes)
-  double ratio() const { return bound == 0 ? 1.0 : static_cast<double>(packing.peak) / static_cast<double>(bound); }
+  int64_t bound = 0;  // lower_bound(lifetimes)
+  double ratio() const {
+    return bound == 0 ? 1.0 : static_cast<double>(packing.peak) / static_cast<double>(bound);
+  }
 };
-std::string describe(const MemoryPlan& plan);  // "arena 1.22 GiB, lower bound 1.22 GiB, ratio 1.00, 310 buffers"
+std::string describe(
+    const MemoryPlan& plan);  // "arena 1.22 GiB, lower bound 1.22 GiB, ratio 1.00, 310 buffers"
 
-// `schedule`: node ids in running order; `workspaces`: bytes a step. `reuse`: give dead buffers to later values.
-MemoryPlan plan_memory(const Graph& graph, const std::vector<int>& schedule, const std::vector<int64_t>& workspaces,
-                       bool reuse);
+// `schedule`: node ids in running order; `workspaces`: bytes a step. `reuse`: give dead buffers to later
+// values.
+MemoryPlan plan_memory(const Graph& graph, const std::vector<int>& schedule,
+                       const std::vector<int64_t>& workspaces, bool reuse);
 
 }  // namespace lathe

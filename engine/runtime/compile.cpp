@@ -23,8 +23,8 @@ void note_substitution(Program& program, const Node& node, const Selection& sele
   Substitution entry{std::string(node.operation->name()), selection.requested, selection.implementation->kind,
                      selection.reason};
   if (program.options.strict) {
-    throw Error(ExitCode::usage, fmt::format("--strict: {} ({}) cannot use {} kernels: {}", entry.operation, node.name,
-                                             entry.requested, entry.reason));
+    throw Error(ExitCode::usage, fmt::format("--strict: {} ({}) cannot use {} kernels: {}", entry.operation,
+                                             node.name, entry.requested, entry.reason));
   }
   for (const Substitution& known : program.substitutions) {
     if (known.operation == entry.operation && known.reason == entry.reason) return;
@@ -44,9 +44,9 @@ Program compile(Graph graph, const Options& options) {
     if (!only_views(*node.operation, step.call)) {
       Selection selection = select_implementation(*node.operation, step.call, options);
       if (selection.implementation == nullptr) {
-        throw Error(ExitCode::usage, fmt::format("{}: no implementation of {} handles {}: {}", node.name,
-                                                 node.operation->name(), to_string(step.call.inputs.at(0)),
-                                                 selection.reason));
+        throw Error(ExitCode::usage,
+                    fmt::format("{}: no implementation of {} handles {}: {}", node.name,
+                                node.operation->name(), to_string(step.call.inputs.at(0)), selection.reason));
       }
       note_substitution(program, node, selection);
       step.cost = node.operation->cost(step.call);

@@ -22,9 +22,10 @@ void Arena::reserve(int64_t bytes) {
   cudaError_t status = cudaMalloc(&data, static_cast<size_t>(bytes));
   if (status != cudaSuccess) {
     cudaGetLastError();  // the failure is reported here; later calls start clean
-    throw Error(ExitCode::device, fmt::format("no memory for an arena of {:.1f} MiB: use a smaller --batch-size, "
-                                              "--image-size or --width",
-                                              static_cast<double>(bytes) / (1024.0 * 1024.0)));
+    throw Error(ExitCode::device,
+                fmt::format("no memory for an arena of {:.1f} MiB: use a smaller --batch-size, "
+                            "--image-size or --width",
+                            static_cast<double>(bytes) / (1024.0 * 1024.0)));
   }
   data_ = static_cast<std::byte*>(data);
   bytes_ = bytes;
@@ -33,8 +34,8 @@ void Arena::reserve(int64_t bytes) {
 struct Executable::Slot {
   std::map<std::string, void*> inputs;
   std::map<std::string, const void*> outputs;
-  std::vector<Enqueue> steps;            // empty functions for views
-  cudaGraph_t graph = nullptr;           // recorded at the first run under --capture on
+  std::vector<Enqueue> steps;   // empty functions for views
+  cudaGraph_t graph = nullptr;  // recorded at the first run under --capture on
   cudaGraphExec_t replay = nullptr;
 
   ~Slot() {
@@ -47,7 +48,8 @@ namespace {
 
 void* allocate(int64_t bytes, const std::string& what) {
   void* data = nullptr;
-  check_cuda(cudaMalloc(&data, static_cast<size_t>(bytes)), fmt::format("no memory for {} ({} bytes)", what, bytes));
+  check_cuda(cudaMalloc(&data, static_cast<size_t>(bytes)),
+             fmt::format("no memory for {} ({} bytes)", what, bytes));
   return data;
 }
 
@@ -62,7 +64,8 @@ Enqueue poison_after(Enqueue step, std::vector<std::pair<void*, int64_t>> dead) 
 
 }  // namespace
 
-Executable::Executable(const Program& program, State& state, std::shared_ptr<Arena> arena, int slots, bool poison)
+Executable::Executable(const Program& program, State& state, std::shared_ptr<Arena> arena, int slots,
+                       bool poison)
     : program_(program), arena_(std::move(arena)) {
   const Graph& graph = program.graph;
   const MemoryPlan& memory = program.memory;
@@ -75,7 +78,8 @@ Executable::Executable(const Program& program, State& state, std::shared_ptr<Are
     if (info.storage != Storage::constant) continue;
     constants[id] = allocations_.emplace_back(allocate(info.type.bytes(), "a constant"));
     std::vector<float> fill(static_cast<size_t>(info.type.shape.elements()), static_cast<float>(info.fill));
-    check_cuda(cudaMemcpy(constants[id], fill.data(), fill.size() * sizeof(float), cudaMemcpyHostToDevice), info.name);
+    check_cuda(cudaMemcpy(constants[id], fill.data(), fill.size() * sizeof(float), cudaMemcpyHostToDevice),
+               info.name);
   }
 
   for (int index = 0; index < slots; ++index) {
@@ -122,14 +126,16 @@ Executable::Executable(const Program& program, State& state, std::shared_ptr<Are
 }
 
 Executable::~Executable() {
-  cudaDeviceSynchronize();   // nothing may still be running on what is freed here
+  cudaDeviceSynchronize();  // nothing may still be running on what is freed here
   slots_.clear();
   for (void* allocation : allocations_) cudaFree(allocation);
 }
 
 void* Executable::input(int slot, const std::string& name) const { return slots_.at(slot)->inputs.at(name); }
 
-const void* Executable::output(int slot, const std::string& name) const { return slots_.at(slot)->outputs.at(name); }
+const void* Executable::output(int slot, const std::string& name) const {
+  return slots_.at(slot)->outputs.at(name);
+}
 
 void Executable::run(int index, cudaStream_t stream) {
   Slot& slot = *slots_.at(index);

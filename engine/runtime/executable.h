@@ -22,7 +22,7 @@ struct PlannedStep {
   int node = -1;
   Call call;
   Cost cost;
-  std::string implementation;   // kind
+  std::string implementation;  // kind
   Prepared prepared;
 };
 
@@ -34,7 +34,7 @@ struct Substitution {
 struct Program {
   Graph graph;
   Options options;
-  std::vector<PlannedStep> steps;      // in schedule order
+  std::vector<PlannedStep> steps;  // in schedule order
   MemoryPlan memory;
   std::vector<Substitution> substitutions;
 };
@@ -50,7 +50,8 @@ class Arena {
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
-  // Must be called before any Executable is bound to it. Throws Error(device) when there is not enough memory.
+  // Must be called before any Executable is bound to it. Throws Error(device) when there is not enough
+  // memory.
   void reserve(int64_t bytes);
   std::byte* data() const { return data_; }
   int64_t bytes() const { return bytes_; }
@@ -62,15 +63,17 @@ class Arena {
 
 class Executable {
  public:
-  // `slots` sets of input buffers, so that one batch is copied while another is computed. `poison`: for tests, every
-  // buffer is filled with NaN (0xFF bytes) as soon as the plan says that it is dead.
-  Executable(const Program& program, State& state, std::shared_ptr<Arena> arena, int slots = 1, bool poison = false);
+  // `slots` sets of input buffers, so that one batch is copied while another is computed. `poison`: for
+  // tests, every buffer is filled with NaN (0xFF bytes) as soon as the plan says that it is dead.
+  Executable(const Program& program, State& state, std::shared_ptr<Arena> arena, int slots = 1,
+             bool poison = false);
   ~Executable();
   Executable(const Executable&) = delete;
   Executable& operator=(const Executable&) = delete;
 
-  void* input(int slot, const std::string& name) const;            // device address, as the graph typed it
-  const void* output(int slot, const std::string& name) const;     // valid once run() has completed, until it runs again
+  void* input(int slot, const std::string& name) const;  // device address, as the graph typed it
+  const void* output(int slot,
+                     const std::string& name) const;  // valid once run() has completed, until it runs again
   void run(int slot, cudaStream_t stream);
   // Runs once with an event around every step; milliseconds in schedule order. Waits for the stream.
   std::vector<double> run_timed(int slot, cudaStream_t stream);

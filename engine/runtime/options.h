@@ -19,7 +19,7 @@ struct Options {
       {};  // … and per operation, e.g. {"conv2d", "handwritten"}
   Precision precision = Precision::fp32;
   std::string layout = "native";  // nchw, nhwc or native (the library's own blocked layout)
-  std::string fusion = "off";   // on, off, or a comma-separated list of rules
+  std::string fusion = "off";     // on, off, or a comma-separated list of rules
   Memory memory = Memory::plan;
   std::string recompute = "off";  // off, auto, or a budget in MiB
   bool capture = false;           // replay the step as a CUDA graph

@@ -6,8 +6,8 @@ Selection select_implementation(const Operation& operation, const Call& call, co
   const Registry& registry = Registry::instance();
   std::string name(operation.name());
   Selection selection{nullptr, options.implementation_for(name), ""};
-  for (const std::string& kind : {selection.requested, std::string("library"), std::string("handwritten"),
-                                  std::string("reference")}) {
+  for (const std::string& kind :
+       {selection.requested, std::string("library"), std::string("handwritten"), std::string("reference")}) {
     const Implementation* candidate = registry.find(name, kind);
     std::string reason = candidate == nullptr ? "this build has none" : candidate->supports(call);
     if (reason.empty()) {

@@ -14,8 +14,8 @@ void State::add(const std::string& name, const Type& type) {
   auto found = tensors_.find(name);
   if (found != tensors_.end()) {
     if (found->second.type == type) return;
-    throw std::logic_error(fmt::format("state {} is {} and was asked for as {}", name, to_string(found->second.type),
-                                       to_string(type)));
+    throw std::logic_error(fmt::format("state {} is {} and was asked for as {}", name,
+                                       to_string(found->second.type), to_string(type)));
   }
   void* data = nullptr;
   size_t bytes = static_cast<size_t>(type.bytes());

@@ -24,13 +24,13 @@ class State {
   void add(const std::string& name, const Type& type);
   bool has(const std::string& name) const { return tensors_.count(name) != 0; }
   const Type& type(const std::string& name) const;
-  void* data(const std::string& name) const;               // device address
-  std::vector<std::string> names() const;                  // sorted
+  void* data(const std::string& name) const;  // device address
+  std::vector<std::string> names() const;     // sorted
 
   // Synchronous copies between host and device. Sizes must agree.
   void upload(const std::string& name, std::span<const std::byte> bytes);
   std::vector<std::byte> download(const std::string& name) const;
-  int64_t bytes() const;                                   // of all tensors
+  int64_t bytes() const;  // of all tensors
 
  private:
   struct Tensor {

@@ -11,7 +11,7 @@ namespace lathe {
 void limit_spinning(char** argv) {
   if (std::getenv("OMP_WAIT_POLICY") != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr) return;
   setenv("GOMP_SPINCOUNT", "10000", 1);
-  execv("/proc/self/exe", argv);   // returns only where it fails; then the program runs on with long spins
+  execv("/proc/self/exe", argv);  // returns only where it fails; then the program runs on with long spins
 }
 
 void set_threads(int count) { hostcuda::set_threads(count); }

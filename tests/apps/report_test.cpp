@@ -11,9 +11,9 @@
 #include "apps/report/charts.h"
 #include "apps/report/html.h"
 #include "apps/report/png.h"
-#include "datasets/png.h"
 #include "apps/report/train_report.h"
 #include "datasets/decode.h"
+#include "datasets/png.h"
 #include "engine/runtime/error.h"
 #include "tests/apps/report_sample.h"
 

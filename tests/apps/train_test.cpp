@@ -1,4 +1,5 @@
-// lathe train as a user meets it: stopping, resuming, accumulating, freezing, evaluating, predicting, bad input.
+// lathe train as a user meets it: stopping, resuming, accumulating, freezing, evaluating, predicting, bad
+// input.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -43,7 +44,8 @@ std::vector<std::string> differing(const fs::path& a, const fs::path& b) {
   std::vector<std::string> names;
   for (const auto& [name, tensor] : first.tensors()) {
     const TensorView& other = second.tensor(name);
-    if (!std::equal(tensor.bytes.begin(), tensor.bytes.end(), other.bytes.begin(), other.bytes.end())) names.push_back(name);
+    if (!std::equal(tensor.bytes.begin(), tensor.bytes.end(), other.bytes.begin(), other.bytes.end()))
+      names.push_back(name);
   }
   return names;
 }
@@ -59,11 +61,12 @@ class Train : public ProgramTest {
 
 TEST_F(Train, WritesEverythingThatARunPromises) {
   expect_done("train --epochs 2 --out run" + kSmall);
-  for (const char* file : {"args.json", "events.jsonl", "results.csv", "train.log", "classes.txt", "weights/best.safetensors",
-                           "weights/last.safetensors", "state/last.safetensors", "report.html"}) {
+  for (const char* file :
+       {"args.json", "events.jsonl", "results.csv", "train.log", "classes.txt", "weights/best.safetensors",
+        "weights/last.safetensors", "state/last.safetensors", "report.html"}) {
     EXPECT_TRUE(fs::file_size(folder_ / "run" / file) > 0) << file;
   }
-  EXPECT_EQ(events(folder_ / "run", "step").size(), 10U);   // 72 pictures in 16s: five a pass
+  EXPECT_EQ(events(folder_ / "run", "step").size(), 10U);  // 72 pictures in 16s: five a pass
   EXPECT_EQ(events(folder_ / "run", "eval").size(), 2U);
   EXPECT_EQ(events(folder_ / "run", "run_end")[0]["exit_code"], 0);
   EXPECT_EQ(read(folder_ / "run" / "report.html").find("http://"), std::string::npos);
@@ -77,31 +80,35 @@ TEST_F(Train, TheSameSeedGivesTheSameBitsWhateverTheWorkersCaptureAndMemory) {
     std::string out = "b" + std::to_string(run++);
     expect_done("train --steps 6 --out " + out + kSmall + how);
     EXPECT_EQ(differing(folder_ / "a/weights/last.safetensors", folder_ / out / "weights/last.safetensors"),
-              std::vector<std::string>{}) << how;
+              std::vector<std::string>{})
+        << how;
   }
   expect_done("train --steps 6 --seed 2 --out other" + kSmall);
   EXPECT_NE(losses(folder_ / "a"), losses(folder_ / "other"));
 }
 
 TEST_F(Train, AResumedRunIsBitwiseTheUninterruptedOne) {
-  // The classic head has dropout; a limit on steps stops at any point of an epoch without touching the schedule.
+  // The classic head has dropout; a limit on steps stops at any point of an epoch without touching the
+  // schedule.
   const std::string how = kSmall + "--head classic --schedule constant --accumulate 2 ";
   expect_done("train --epochs 3 --out whole" + how);
-  for (int cut : {1, 3, 5}) {   // three updates an epoch
+  for (int cut : {1, 3, 5}) {  // three updates an epoch
     std::string out = "cut" + std::to_string(cut);
     expect_done("train --steps " + std::to_string(cut) + " --out " + out + how);
     expect_done("train --resume " + out + " --epochs 3 -q");
     EXPECT_EQ(losses(folder_ / out), losses(folder_ / "whole")) << "cut at " << cut;
     EXPECT_EQ(differing(folder_ / "whole/state/last.safetensors", folder_ / out / "state/last.safetensors"),
-              std::vector<std::string>{}) << "cut at " << cut;
+              std::vector<std::string>{})
+        << "cut at " << cut;
   }
 }
 
 TEST_F(Train, ASignalSavesAndSaysHowToGoOn) {
   const std::string how = kSmall + "--schedule constant ";
-  Result stopped = shell("\"$LATHE\" train --epochs 400 --out run" + how +
-                         " & pid=$!; while ! grep -q '\"step\":3,' run/events.jsonl 2>/dev/null; do sleep 0.05; done; "
-                         "kill -TERM $pid; wait $pid");
+  Result stopped =
+      shell("true; \"$LATHE\" train --epochs 400 --out run" + how +
+            " & pid=$!; for i in $(seq 600); do grep -q '\"step\":3,' run/events.jsonl 2>/dev/null && break; "
+            "sleep 0.05; done; kill -TERM $pid; wait $pid");
   EXPECT_EQ(stopped.code, 143) << stopped.output;
   EXPECT_TRUE(fs::exists(folder_ / "run/state/last.safetensors"));
   EXPECT_NE(read(folder_ / "run/train.log").find("--resume"), std::string::npos);
@@ -115,7 +122,7 @@ TEST_F(Train, AKilledRunLeavesAConsistentState) {
   for (int round = 0; round < 8; ++round) {
     shell("rm -rf run; \"$LATHE\" train --epochs 400 --out run" + kSmall + " & pid=$!; sleep 0." +
           std::to_string(4 + round % 6) + "; kill -9 $pid; wait $pid");
-    if (!fs::exists(folder_ / "run/state/last.safetensors")) continue;   // killed before the first epoch's end
+    if (!fs::exists(folder_ / "run/state/last.safetensors")) continue;  // killed before the first epoch's end
     Result resumed = lathe("train --resume run -q --epochs 400 --dry-run");
     EXPECT_EQ(resumed.code, 0) << resumed.output;
     EXPECT_NO_THROW(SafetensorsFile::open(folder_ / "run/state/last.safetensors"));
@@ -124,32 +131,41 @@ TEST_F(Train, AKilledRunLeavesAConsistentState) {
 }
 
 TEST_F(Train, AccumulationIsTheLargerBatch) {
-  const std::string how = " --data fruit:train=64,val=36 --width 0.125 --model vgg16 --lr 0.01 --warmup-epochs 0 --steps 4 -q ";
+  const std::string how =
+      " --data fruit:train=64,val=36 --width 0.125 --model vgg16 --lr 0.01 --warmup-epochs 0 --steps 4 -q ";
   expect_done("train --batch-size 32 --out whole" + how);
   expect_done("train --batch-size 8 --accumulate 4 --out parts" + how);
   std::vector<double> whole = losses(folder_ / "whole"), parts = losses(folder_ / "parts");
   ASSERT_EQ(whole.size(), parts.size());
-  for (size_t i = 0; i < whole.size(); ++i) EXPECT_NEAR(whole[i], parts[i], 1e-4 * whole[i]) << "update " << i + 1;
+  for (size_t i = 0; i < whole.size(); ++i)
+    EXPECT_NEAR(whole[i], parts[i], 1e-4 * whole[i]) << "update " << i + 1;
 }
 
 TEST_F(Train, FrozenLayersDoNotMoveByABit) {
   expect_done("train --steps 3 --out first" + kSmall);
-  expect_done("train --steps 10 --init first/weights/last.safetensors --freeze features --weight-decay 0.01 --out second" + kSmall);
-  for (const std::string& name : differing(folder_ / "first/weights/last.safetensors", folder_ / "second/weights/last.safetensors")) {
-    EXPECT_TRUE(name.rfind("classifier.", 0) == 0 || name.find("num_batches_tracked") != std::string::npos) << name;
+  expect_done(
+      "train --steps 10 --init first/weights/last.safetensors --freeze features --weight-decay 0.01 --out "
+      "second" +
+      kSmall);
+  for (const std::string& name :
+       differing(folder_ / "first/weights/last.safetensors", folder_ / "second/weights/last.safetensors")) {
+    EXPECT_TRUE(name.rfind("classifier.", 0) == 0 || name.find("num_batches_tracked") != std::string::npos)
+        << name;
   }
 }
 
 TEST_F(Train, EvaluationIsAPureFunction) {
   expect_done("train --epochs 2 --out run" + kSmall);
-  const std::string evaluate = "evaluate --weights run/weights/best.safetensors --data fruit:val=36 --json -q ";
+  const std::string evaluate =
+      "evaluate --weights run/weights/best.safetensors --data fruit:val=36 --json -q ";
   std::string first = lathe(evaluate).output;
   nlohmann::json json = nlohmann::json::parse(first);
   auto best = events(folder_ / "run", "eval");
   double top1 = 0;
   for (const auto& event : best) top1 = std::max(top1, event["top1"].get<double>());
   EXPECT_EQ(json["top1"].get<double>(), top1);
-  for (const char* how : {"", "--workers 4", "-b 1", "-b 7", "-b 36", "-b 50"}) EXPECT_EQ(lathe(evaluate + how).output, first) << how;
+  for (const char* how : {"", "--workers 4", "-b 1", "-b 7", "-b 36", "-b 50"})
+    EXPECT_EQ(lathe(evaluate + how).output, first) << how;
 }
 
 TEST_F(Train, PredictNamesEveryPictureAndItsFaults) {
@@ -166,7 +182,8 @@ TEST_F(Train, PredictNamesEveryPictureAndItsFaults) {
 
 TEST_F(Train, BadInputIsOneLineAndTheRightCode) {
   expect_done("train --steps 1 --out run" + kSmall);
-  std::ofstream(folder_ / "torn.safetensors") << read(folder_ / "run/weights/last.safetensors").substr(0, 5000);
+  std::ofstream(folder_ / "torn.safetensors")
+      << read(folder_ / "run/weights/last.safetensors").substr(0, 5000);
   struct Case {
     std::string words;
     int code;
@@ -175,11 +192,14 @@ TEST_F(Train, BadInputIsOneLineAndTheRightCode) {
   const std::vector<Case> cases = {
       {"train --data folder:nowhere", 3, "nowhere"},
       {"train --init run/weights/last.safetensors --width 0.25 --data fruit:train=12,val=6", 2, "has shape"},
-      {"train --init run/weights/last.safetensors --head classic --width 0.125 --data fruit:train=12,val=6", 2, "classifier.3.weight"},
+      {"train --init run/weights/last.safetensors --head classic --width 0.125 --data fruit:train=12,val=6",
+       2, "classifier.3.weight"},
       {"train --init torn.safetensors --width 0.125 --data fruit:train=12,val=6", 3, "torn.safetensors"},
       {"train --out run" + kSmall, 2, "run"},
       {"train --target 1 --epochs 1 --out missed" + kSmall, 6, "MISSED"},
-      {"train --lr 1e30 --epochs 2 --out diverged" + kSmall, 5, "--lr"},
+      {"train --model vgg16 --lr 1e6 --epochs 2 --out diverged --data fruit:train=24,val=6 --width 0.125 "
+       "--warmup-epochs 0",
+       5, "--lr"},
       {"train --batch-size 100 --drop-last --data fruit:train=12,val=6 --out few", 2, "batch"},
       {"train --strict --fusion on" + kSmall, 2, "fusion"},
       {"evaluate --weights torn.safetensors", 3, "torn.safetensors"},
@@ -189,8 +209,8 @@ TEST_F(Train, BadInputIsOneLineAndTheRightCode) {
     EXPECT_EQ(result.code, c.code) << c.words << "\n" << result.output;
     EXPECT_NE(result.output.find(c.says), std::string::npos) << c.words << "\n" << result.output;
   }
-  EXPECT_FALSE(fs::exists(folder_ / "few"));   // refused before anything is written
-  EXPECT_EQ(losses(folder_ / "run").size(), 1U);   // the run that was there is as it was
+  EXPECT_FALSE(fs::exists(folder_ / "few"));      // refused before anything is written
+  EXPECT_EQ(losses(folder_ / "run").size(), 1U);  // the run that was there is as it was
 }
 
 TEST_F(Train, DryRunChecksAndWritesNothing) {

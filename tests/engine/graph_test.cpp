@@ -15,7 +15,7 @@ const Type kPair{DType::f32, {2}};
 const Options kReference{.kernels = "reference"};
 
 TEST(Shape, CountsElementsIn64BitsAndRefusesMore) {
-  EXPECT_EQ(Shape({669, 64, 224, 224}).elements(), 2148335616);          // beyond 2^31 elements
+  EXPECT_EQ(Shape({669, 64, 224, 224}).elements(), 2148335616);            // beyond 2^31 elements
   EXPECT_EQ((Type{DType::f32, {168, 64, 224, 224}}).bytes(), 2157969408);  // beyond 2^31 bytes
   EXPECT_EQ(Shape({0, int64_t{1} << 40, int64_t{1} << 40}).elements(), 0);
   EXPECT_THROW(Shape({int64_t{1} << 32, int64_t{1} << 32}).elements(), Error);
@@ -31,7 +31,7 @@ TEST(Graph, PrintsEveryNodeOnALine) {
 }
 
 TEST(Differentiate, SumsTheContributionsOfEveryUse) {
-  Graph graph;   // d/dx (x·x·w) = 2·x·w, d/dw = x²
+  Graph graph;  // d/dx (x·x·w) = 2·x·w, d/dw = x²
   Value x = graph.input("x", kPair), w = graph.input("w", kPair);
   Value y = toy::multiply(graph, toy::multiply(graph, x, x), w);
   Value one = graph.constant({DType::f32, {}}, 1.0);
@@ -46,12 +46,12 @@ TEST(Differentiate, SumsTheContributionsOfEveryUse) {
 TEST(Differentiate, AddsNothingForWhatNeedsNoGradient) {
   Graph graph;
   Value x = graph.input("x", kPair), w = graph.input("w", kPair), unused = graph.input("u", kPair);
-  Value frozen = toy::multiply(graph, x, x);   // no gradient rule of its inputs is needed
+  Value frozen = toy::multiply(graph, x, x);  // no gradient rule of its inputs is needed
   Value y = toy::multiply(graph, frozen, w);
   Value loss = toy::sum(graph, y);
   int before = graph.node_count();
   auto gradients = differentiate(graph, loss, graph.constant({DType::f32, {}}, 1.0), {w, unused}, toy::add);
-  EXPECT_EQ(graph.node_count() - before, 2);   // spread, and dy · frozen
+  EXPECT_EQ(graph.node_count() - before, 2);  // spread, and dy · frozen
   EXPECT_TRUE(gradients[0]);
   EXPECT_FALSE(gradients[1]);
 }
@@ -60,9 +60,9 @@ TEST(Simplify, RemovesIdentitiesDuplicatesAndDeadNodesButNoEffects) {
   Graph graph;
   Value x = graph.input("x", kPair), s = graph.state("s", kPair);
   Value same = graph.add1("toy.same", {x});
-  Value a = toy::relu(graph, same), b = toy::relu(graph, x);   // twins once `same` is gone
-  toy::relu(graph, graph.add1("toy.add", {a, a}));             // nobody reads it
-  graph.add("toy.assign", {s, x});                             // nobody reads it, but it has an effect
+  Value a = toy::relu(graph, same), b = toy::relu(graph, x);  // twins once `same` is gone
+  toy::relu(graph, graph.add1("toy.add", {a, a}));            // nobody reads it
+  graph.add("toy.assign", {s, x});                            // nobody reads it, but it has an effect
   graph.output("y", toy::add(graph, a, b));
   PassResult result = simplify(graph);
   EXPECT_EQ(result.note, "simplify: 1 identities, 1 duplicates, 2 dead nodes removed");
@@ -77,8 +77,8 @@ TEST(Simplify, RemovesIdentitiesDuplicatesAndDeadNodesButNoEffects) {
 TEST(Schedule, OverwritesStateOnlyAfterItsLastReader) {
   Graph graph;
   Value x = graph.input("x", kPair), s = graph.state("s", kPair);
-  graph.add("toy.assign", {s, x});              // written down first,
-  graph.output("old", toy::add(graph, s, x));   // but this reads the old contents
+  graph.add("toy.assign", {s, x});             // written down first,
+  graph.output("old", toy::add(graph, s, x));  // but this reads the old contents
   EXPECT_EQ(schedule(graph), (std::vector<int>{1, 0}));
   auto out = toy::run(graph, kReference, {{"x", {1, 2}}});
   EXPECT_EQ(out["old"], (std::vector<float>{1, 2}));

@@ -1,4 +1,5 @@
-// Memory planning: no two live buffers overlap, and planned = unplanned in every bit, with freed memory poisoned.
+// Memory planning: no two live buffers overlap, and planned = unplanned in every bit, with freed memory
+// poisoned.
 #include "engine/planner/planner.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +34,8 @@ TEST(Packing, RandomLifetimesNeverOverlap) {
     std::vector<Lifetime> lifetimes;
     for (unsigned i = 0, count = random() % 60; i < count; ++i) {
       int first = static_cast<int>(random() % 40);
-      lifetimes.push_back({static_cast<int64_t>(random() % 5000), first, first + static_cast<int>(random() % 10)});
+      lifetimes.push_back(
+          {static_cast<int64_t>(random() % 5000), first, first + static_cast<int>(random() % 10)});
     }
     Packing packing = pack_greedy(lifetimes);
     EXPECT_NO_THROW(check_packing(lifetimes, packing));
@@ -48,7 +50,7 @@ TEST(Packing, TheCheckFindsAnOverlap) {
 }
 
 TEST(Planner, AnInPlaceResultDoesNotOverwriteWhatIsReadLater) {
-  Graph graph;   // y = relu(x), z = x + y with x = [-1, 2]: [-1, 4]; [0, 4] where relu worked in place
+  Graph graph;  // y = relu(x), z = x + y with x = [-1, 2]: [-1, 4]; [0, 4] where relu worked in place
   Value s = graph.input("x", kPair);
   Value x = toy::add(graph, s, graph.constant(kPair, 0.0));
   Value y = toy::relu(graph, x);
@@ -65,7 +67,7 @@ TEST(Planner, AViewKeepsItsBufferAlive) {
   Value in = graph.input("x", square);
   Value x = toy::add(graph, in, in);
   Value flat = graph.add1("toy.flat", {x});
-  Value other = toy::relu(graph, x);                 // must not work in place: flat is read later
+  Value other = toy::relu(graph, x);  // must not work in place: flat is read later
   Value more = toy::multiply(graph, other, other);
   graph.output("more", more);
   graph.output("flat", toy::add(graph, flat, flat));
@@ -91,10 +93,18 @@ Graph random_graph(std::mt19937& random) {
   auto pick = [&] { return values[random() % values.size()]; };
   for (unsigned i = 0, count = 5 + random() % 40; i < count; ++i) {
     switch (random() % 4) {
-      case 0: values.push_back(toy::add(graph, pick(), pick())); break;
-      case 1: values.push_back(toy::relu(graph, pick())); break;
-      case 2: values.push_back(graph.add1("toy.flat", {pick()})); break;
-      default: values.push_back(toy::multiply(graph, pick(), pick())); break;
+      case 0:
+        values.push_back(toy::add(graph, pick(), pick()));
+        break;
+      case 1:
+        values.push_back(toy::relu(graph, pick()));
+        break;
+      case 2:
+        values.push_back(graph.add1("toy.flat", {pick()}));
+        break;
+      default:
+        values.push_back(toy::multiply(graph, pick(), pick()));
+        break;
     }
     if (random() % 6 == 0) graph.output("out" + std::to_string(i), values.back());
   }
@@ -114,7 +124,8 @@ TEST(Planner, RandomGraphsGiveTheSameBitsPlannedUnplannedCapturedAndPoisoned) {
         auto got = toy::run(graph, with_memory(Memory::plan, capture), inputs, {.poison = poison, .runs = 2});
         for (const auto& [name, values] : expected) {
           ASSERT_EQ(memcmp(values.data(), got[name].data(), values.size() * sizeof(float)), 0)
-              << "round " << round << " output " << name << "\n" << print(graph);
+              << "round " << round << " output " << name << "\n"
+              << print(graph);
         }
       }
     }

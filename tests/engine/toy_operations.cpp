@@ -22,7 +22,8 @@ struct Binary : Operation {
 
 struct Add final : Binary {
   std::string_view name() const override { return "toy.add"; }
-  std::vector<Value> gradient(Graph&, const Node&, const std::vector<Value>& dy, const std::vector<bool>&) const override {
+  std::vector<Value> gradient(Graph&, const Node&, const std::vector<Value>& dy,
+                              const std::vector<bool>&) const override {
     return {dy[0], dy[0]};
   }
 };
@@ -91,28 +92,38 @@ const Register<Same> same_operation;
 int64_t length(const Call& call) { return call.outputs[0].shape.elements(); }
 
 const RegisterImplementation add_reference("toy.add", reference([](const Call& c, const Bindings& b) {
-  for (int64_t i = 0; i < length(c); ++i) b.out<float>(0)[i] = b.in<float>(0)[i] + b.in<float>(1)[i];
-}));
-const RegisterImplementation multiply_reference("toy.multiply", reference([](const Call& c, const Bindings& b) {
-  for (int64_t i = 0; i < length(c); ++i) b.out<float>(0)[i] = b.in<float>(0)[i] * b.in<float>(1)[i];
-}));
+                                             for (int64_t i = 0; i < length(c); ++i)
+                                               b.out<float>(0)[i] = b.in<float>(0)[i] + b.in<float>(1)[i];
+                                           }));
+const RegisterImplementation multiply_reference("toy.multiply",
+                                                reference([](const Call& c, const Bindings& b) {
+                                                  for (int64_t i = 0; i < length(c); ++i)
+                                                    b.out<float>(0)[i] =
+                                                        b.in<float>(0)[i] * b.in<float>(1)[i];
+                                                }));
 const RegisterImplementation relu_reference("toy.relu", reference([](const Call& c, const Bindings& b) {
-  for (int64_t i = 0; i < length(c); ++i) b.out<float>(0)[i] = b.in<float>(0)[i] < 0 ? 0 : b.in<float>(0)[i];
-}));
+                                              for (int64_t i = 0; i < length(c); ++i)
+                                                b.out<float>(0)[i] =
+                                                    b.in<float>(0)[i] < 0 ? 0 : b.in<float>(0)[i];
+                                            }));
 const RegisterImplementation sum_reference("toy.sum", reference([](const Call& c, const Bindings& b) {
-  float total = 0;
-  for (int64_t i = 0; i < c.inputs[0].shape.elements(); ++i) total += b.in<float>(0)[i];
-  b.out<float>(0)[0] = total;
-}));
+                                             float total = 0;
+                                             for (int64_t i = 0; i < c.inputs[0].shape.elements(); ++i)
+                                               total += b.in<float>(0)[i];
+                                             b.out<float>(0)[0] = total;
+                                           }));
 const RegisterImplementation spread_reference("toy.spread", reference([](const Call& c, const Bindings& b) {
-  for (int64_t i = 0; i < length(c); ++i) b.out<float>(0)[i] = b.in<float>(0)[0];
-}));
+                                                for (int64_t i = 0; i < length(c); ++i)
+                                                  b.out<float>(0)[i] = b.in<float>(0)[0];
+                                              }));
 const RegisterImplementation assign_reference("toy.assign", reference([](const Call& c, const Bindings& b) {
-  for (int64_t i = 0; i < length(c); ++i) b.out<float>(0)[i] = b.in<float>(1)[i];
-}));
+                                                for (int64_t i = 0; i < length(c); ++i)
+                                                  b.out<float>(0)[i] = b.in<float>(1)[i];
+                                              }));
 const RegisterImplementation same_reference("toy.same", reference([](const Call& c, const Bindings& b) {
-  for (int64_t i = 0; i < length(c); ++i) b.out<float>(0)[i] = b.in<float>(0)[i];
-}));
+                                              for (int64_t i = 0; i < length(c); ++i)
+                                                b.out<float>(0)[i] = b.in<float>(0)[i];
+                                            }));
 
 }  // namespace
 
@@ -122,15 +133,16 @@ Value relu(Graph& graph, Value x) { return graph.add1("toy.relu", {x}); }
 Value sum(Graph& graph, Value x) { return graph.add1("toy.sum", {x}); }
 
 std::map<std::string, std::vector<float>> run(const Graph& graph, const Options& options,
-                                              const std::map<std::string, std::vector<float>>& inputs, State& state,
-                                              const RunOptions& how) {
+                                              const std::map<std::string, std::vector<float>>& inputs,
+                                              State& state, const RunOptions& how) {
   Program program = compile(graph, options);
   Executable executable(program, state, std::make_shared<Arena>(), 1, how.poison);
   cudaStream_t stream = nullptr;
   check_cuda(cudaStreamCreate(&stream), "stream");
   for (const auto& [name, values] : inputs) {
     check_cuda(cudaMemcpyAsync(executable.input(0, name), values.data(), values.size() * sizeof(float),
-                               cudaMemcpyHostToDevice, stream), name);
+                               cudaMemcpyHostToDevice, stream),
+               name);
   }
   for (int i = 0; i < how.runs; ++i) executable.run(0, stream);
   std::map<std::string, std::vector<float>> outputs;
@@ -138,7 +150,8 @@ std::map<std::string, std::vector<float>> run(const Graph& graph, const Options&
     std::vector<float>& values = outputs[name];
     values.resize(static_cast<size_t>(graph.type(value).shape.elements()));
     check_cuda(cudaMemcpyAsync(values.data(), executable.output(0, name), values.size() * sizeof(float),
-                               cudaMemcpyDeviceToHost, stream), name);
+                               cudaMemcpyDeviceToHost, stream),
+               name);
   }
   check_cuda(cudaStreamSynchronize(stream), "run");
   throw_host_step_error();

@@ -25,8 +25,8 @@ struct RunOptions {
 
 // Runs the graph on f32 inputs; every output by its name. The state keeps what the graph updates.
 std::map<std::string, std::vector<float>> run(const Graph& graph, const Options& options,
-                                              const std::map<std::string, std::vector<float>>& inputs, State& state,
-                                              const RunOptions& how = {});
+                                              const std::map<std::string, std::vector<float>>& inputs,
+                                              State& state, const RunOptions& how = {});
 std::map<std::string, std::vector<float>> run(const Graph& graph, const Options& options,
                                               const std::map<std::string, std::vector<float>>& inputs,
                                               const RunOptions& how = {});

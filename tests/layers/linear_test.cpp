@@ -1,5 +1,9 @@
 // Fully connected layers: every implementation equals the reference over odd sizes, the gradients equal
 // finite differences, and PyTorch's numbers come out exactly.
+#include <array>
+#include <cmath>
+#include <vector>
+
 #include "tests/layers/harness.h"
 
 namespace lathe::testing {
