@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <span>
 
+#include "engine/runtime/cuda_check.h"
 #include "engine/runtime/error.h"
 
 namespace lathe {
@@ -13,17 +15,32 @@ namespace {
 
 constexpr int kVersion = 1;
 
-void require_finite(const std::vector<std::byte>& bytes, const std::string& name,
-                    const std::filesystem::path& path) {
-  for (size_t at = 0; at + sizeof(float) <= bytes.size(); at += sizeof(float)) {
+// Fetches a piece of a tensor from the device and refuses one that is not finite, so that a diverged run
+// never replaces good weights.
+void copy_finite(const TensorView& tensor, size_t offset, std::span<std::byte> out) {
+  const std::byte* from = tensor.bytes.data() + offset;
+  if (tensor.dtype != "F32") {  // a counter, in host memory
+    std::memcpy(out.data(), from, out.size());
+    return;
+  }
+  check_cuda(cudaMemcpy(out.data(), from, out.size(), cudaMemcpyDeviceToHost), tensor.name);
+  for (size_t at = 0; at < out.size(); at += sizeof(float)) {
     float value;
-    std::memcpy(&value, bytes.data() + at, sizeof value);
+    std::memcpy(&value, out.data() + at, sizeof value);
     if (std::isfinite(value)) continue;
     throw Error(ExitCode::not_finite,
-                fmt::format("{} holds {}: {} was not saved and its last good version stays; "
-                            "try a smaller --lr",
-                            name, value, path.string()));
+                fmt::format("{} holds {}: nothing was saved and the last good files stay; try a "
+                            "smaller --lr",
+                            tensor.name, value));
   }
+}
+
+TensorView on_device(const State& state, const std::string& name) {
+  const Type& type = state.type(name);
+  return {name,
+          "F32",
+          type.shape.dims(),
+          {static_cast<const std::byte*>(state.data(name)), static_cast<size_t>(type.bytes())}};
 }
 
 // JSON has no infinity, so numbers travel as the shortest text that reads back exactly.
@@ -73,29 +90,28 @@ RunPosition from_json(const nlohmann::json& json) {
 
 void save_weights(const std::filesystem::path& path, const State& state,
                   const std::vector<Parameter>& parameters, const ModelSpec& spec, int64_t batches) {
-  std::vector<std::vector<std::byte>> storage;
-  std::vector<TensorView> tensors = weight_tensors(state, parameters, batches, storage);
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    if (tensors[i].dtype == "F32") require_finite(storage[i], tensors[i].name, path);
+  std::vector<TensorView> tensors;
+  for (const Parameter& parameter : parameters) {
+    tensors.push_back(on_device(state, parameter.name));
+    size_t layer = parameter.name.find(".running_var");
+    if (layer == std::string::npos) continue;
+    // PyTorch's batch norm counts its batches and expects the count in a strict load.
+    tensors.push_back({parameter.name.substr(0, layer) + ".num_batches_tracked",
+                       "I64",
+                       {},
+                       std::as_bytes(std::span(&batches, 1))});
   }
-  write_safetensors(path, tensors, spec.metadata());
+  write_safetensors(path, tensors, spec.metadata(), copy_finite);
 }
 
 void save_state(const std::filesystem::path& path, const State& state, const ModelSpec& spec,
                 const RunPosition& position, const std::string& settings) {
-  std::vector<std::vector<std::byte>> storage;
   std::vector<TensorView> tensors;
-  std::vector<std::string> names = state.names();
-  storage.reserve(names.size());
-  for (const std::string& name : names) {
-    storage.push_back(state.download(name));
-    require_finite(storage.back(), name, path);
-    tensors.push_back({name, "F32", state.type(name).shape.dims(), storage.back()});
-  }
+  for (const std::string& name : state.names()) tensors.push_back(on_device(state, name));
   std::map<std::string, std::string> metadata = spec.metadata();
   metadata["lathe.position"] = to_json(position).dump();
   metadata["lathe.settings"] = settings;
-  write_safetensors(path, tensors, metadata);
+  write_safetensors(path, tensors, metadata, copy_finite);
 }
 
 RunPosition load_state(const std::filesystem::path& path, State& state) {

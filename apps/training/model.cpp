@@ -202,22 +202,4 @@ void load_weights(State& state, const std::vector<Parameter>& parameters, const 
   }
 }
 
-std::vector<TensorView> weight_tensors(const State& state, const std::vector<Parameter>& parameters,
-                                       int64_t batches_tracked,
-                                       std::vector<std::vector<std::byte>>& storage) {
-  std::vector<TensorView> tensors;
-  storage.reserve(storage.size() + 2 * parameters.size());
-  for (const Parameter& parameter : parameters) {
-    storage.push_back(state.download(parameter.name));
-    tensors.push_back({parameter.name, "F32", parameter.type.shape.dims(), storage.back()});
-    if (!ends_with(parameter.name, ".running_var")) continue;
-    // PyTorch's batch norm counts its batches and expects the count in a strict load.
-    std::vector<std::byte>& count = storage.emplace_back(sizeof(int64_t));
-    std::memcpy(count.data(), &batches_tracked, sizeof batches_tracked);
-    std::string layer = parameter.name.substr(0, parameter.name.rfind('.'));
-    tensors.push_back({layer + ".num_batches_tracked", "I64", {}, count});
-  }
-  return tensors;
-}
-
 }  // namespace lathe

@@ -42,8 +42,4 @@ void initialise(State& state, const std::vector<Parameter>& parameters, uint64_t
 void load_weights(State& state, const std::vector<Parameter>& parameters, const std::filesystem::path& path,
                   bool new_head);
 
-// The model's tensors, under torchvision's names. `storage` keeps the bytes that the views look at.
-std::vector<TensorView> weight_tensors(const State& state, const std::vector<Parameter>& parameters,
-                                       int64_t batches_tracked, std::vector<std::vector<std::byte>>& storage);
-
 }  // namespace lathe

@@ -284,7 +284,7 @@ const TensorView& SafetensorsFile::tensor(const std::string& name) const {
 }
 
 void write_safetensors(const fs::path& path, std::vector<TensorView> tensors,
-                       const std::map<std::string, std::string>& metadata) {
+                       const std::map<std::string, std::string>& metadata, const CopyBytes& copy) {
   std::ranges::for_each(tensors, check_tensor);
   std::ranges::sort(tensors, [](const TensorView& a, const TensorView& b) {
     const size_t a_rank = dtype_rank(a.dtype), b_rank = dtype_rank(b.dtype);
@@ -317,7 +317,16 @@ void write_safetensors(const fs::path& path, std::vector<TensorView> tensors,
   AtomicFile file(path);
   file.write(std::as_bytes(std::span(&length, 1)));
   file.write(header);
-  for (const TensorView& tensor : tensors) file.write(tensor.bytes);
+  constexpr size_t kPiece = size_t{4} << 20;
+  std::vector<std::byte> piece;
+  for (const TensorView& tensor : tensors) {
+    if (!copy) file.write(tensor.bytes);
+    for (size_t at = 0; copy && at < tensor.bytes.size(); at += kPiece) {
+      piece.resize(std::min(kPiece, tensor.bytes.size() - at));
+      copy(tensor, at, piece);
+      file.write(piece);
+    }
+  }
   file.commit();
 }
 

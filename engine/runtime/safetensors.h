@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -47,8 +48,12 @@ class SafetensorsFile {
 // Atomic (atomic_file.h). Tensors are stored by dtype, widest first, then by name: the file does not depend
 // on the order given, and it equals what Python's safetensors writes. Error(failure) for a repeated or
 // reserved name, an unknown dtype, bytes that do not match the shape, or a write that fails.
+// Tensors that are not in host memory come through `copy`, a few MiB at a time; their `bytes` then only say
+// where and how long they are. What it throws leaves the previous file as it was.
+using CopyBytes = std::function<void(const TensorView& tensor, size_t offset, std::span<std::byte> out)>;
 void write_safetensors(const std::filesystem::path& path, std::vector<TensorView> tensors,
-                       const std::map<std::string, std::string>& metadata = {});
+                       const std::map<std::string, std::string>& metadata = {},
+                       const CopyBytes& copy = nullptr);
 
 // The values of an F32, F16, BF16 or F64 tensor as floats; Error(data) for another dtype.
 std::vector<float> to_floats(const TensorView& tensor);
