@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/commands.h"
+#include "apps/open_options.h"
 #include "apps/run/console.h"
 #include "apps/run/run_folder.h"
 #include "apps/training/augmented.h"
@@ -14,16 +15,6 @@
 
 namespace lathe {
 namespace {
-
-OpenOptions open_options(const DataToolConfig& config) {
-  OpenOptions options;
-  options.stage.image_size = config.data.image_size;
-  options.stage.strict = config.data.strict_data;
-  options.decoder = parse_decoder(config.data.decoder);
-  options.val_split = config.data.val_split;
-  options.seed = config.run.seed;
-  return options;
-}
 
 nlohmann::ordered_json to_json(const SplitReport& split, const std::vector<std::string>& classes) {
   nlohmann::ordered_json json{{"pictures", split.pictures},
@@ -37,7 +28,8 @@ nlohmann::ordered_json to_json(const SplitReport& split, const std::vector<std::
 
 int check(const DataToolConfig& config, Console& console) {
   DataReport report =
-      check_data(open_sources(config.data.spec, config.data.val, open_options(config)), config.workers);
+      check_data(open_sources(config.data.spec, config.data.val, open_options(config.data, config.run.seed)),
+                 config.workers);
   if (config.run.json) {
     nlohmann::ordered_json json{{"train", to_json(report.train, report.classes)},
                                 {"validation", to_json(report.validation, report.classes)},
@@ -58,26 +50,24 @@ Picture preview_grid(const StagedSet& set, const DataToolConfig& config, int64_t
   Normalization normalization =
       parse_normalize(config.data.normalize.empty() ? "cifar10" : config.data.normalize);
   const Options options;
-  std::vector<AugmentedSample> samples;
-  std::vector<Picture> cells;
+  std::vector<AugmentedSample> shown, drawn;
   for (int64_t row = 0; row < rows; ++row) {
-    int64_t sample = row * set.size() / rows;
-    std::vector<AugmentedSample> drawn;
-    for (int64_t epoch = 0; epoch < draws; ++epoch) drawn.push_back({sample, epoch});
-    auto plain = augmented_pictures(set, {{sample, 0}}, AugmentOptions{}, normalization, size,
-                                    config.run.seed, options);
-    auto after = augmented_pictures(set, drawn, augment, normalization, size, config.run.seed, options);
-    cells.push_back(plain[0]);
-    cells.insert(cells.end(), after.begin(), after.end());
+    shown.push_back({row * set.size() / rows, 0});
+    for (int64_t epoch = 0; epoch < draws; ++epoch) drawn.push_back({shown.back().sample, epoch});
   }
+  auto plain =
+      augmented_pictures(set, shown, AugmentOptions{}, normalization, size, config.run.seed, options);
+  auto after = augmented_pictures(set, drawn, augment, normalization, size, config.run.seed, options);
   const int64_t columns = draws + 1;
   Picture grid(rows * (size + gap) + gap, columns * (size + gap) + 3 * gap);
   std::fill(grid.rgb.begin(), grid.rgb.end(), uint8_t{255});
   for (int64_t cell = 0; cell < rows * columns; ++cell) {
     int64_t row = cell / columns, column = cell % columns;
+    const Picture& picture =
+        column == 0 ? plain[static_cast<size_t>(row)] : after[static_cast<size_t>(row * draws + column - 1)];
     int64_t top = gap + row * (size + gap), left = gap + column * (size + gap) + (column > 0 ? 2 * gap : 0);
     for (int64_t y = 0; y < size; ++y) {
-      std::copy_n(cells[static_cast<size_t>(cell)].pixel(y, 0), size * 3, grid.pixel(top + y, left));
+      std::copy_n(picture.pixel(y, 0), size * 3, grid.pixel(top + y, left));
     }
   }
   return grid;
@@ -90,7 +80,8 @@ RunFolder output_folder(const DataToolConfig& config, const std::string& command
 
 int preview(const DataToolConfig& config, Console& console) {
   constexpr int64_t kDraws = 11;
-  Datasets data = open_datasets(config.data.spec, config.data.val, open_options(config));
+  Datasets data =
+      open_datasets(config.data.spec, config.data.val, open_options(config.data, config.run.seed));
   for (const std::string& warning : data.warnings) console.warning(warning);
   int64_t rows = std::min(config.count, data.train->size());
   if (rows * config.data.image_size > 30000) {
@@ -122,7 +113,8 @@ int data_tool(const DataToolConfig& config) {
     if (directory.empty())
       throw Error(ExitCode::usage, "data export: name the folder to write with --out DIR");
     std::vector<std::string> skipped = export_data(
-        open_sources(config.data.spec, config.data.val, open_options(config)), directory, config.workers);
+        open_sources(config.data.spec, config.data.val, open_options(config.data, config.run.seed)),
+        directory, config.workers);
     for (const std::string& line : skipped) console.warning("left out: " + line);
     console.result(directory);
   }

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "apps/commands.h"
+#include "apps/open_options.h"
 #include "apps/run/arguments.h"
 #include "apps/run/metrics.h"
 #include "apps/training/gather_report.h"
@@ -19,16 +20,11 @@
 namespace lathe {
 namespace {
 
-OpenOptions open_options(const TrainConfig& config) {
-  OpenOptions options;
-  options.stage.image_size = config.data.image_size;
+OpenOptions training_options(const TrainConfig& config) {
+  OpenOptions options = open_options(config.data, config.run.seed);
   // A random resized crop needs more pixels than it delivers; 8/7 is torchvision's 256 for 224.
   bool crops = parse_augment(config.data.augment, config.data.image_size).resized_crop > 0;
   if (crops) options.stage.stage_size = config.data.image_size * 8 / 7;
-  options.stage.strict = config.data.strict_data;
-  options.decoder = parse_decoder(config.data.decoder);
-  options.val_split = config.data.val_split;
-  options.seed = config.run.seed;
   return options;
 }
 
@@ -173,7 +169,8 @@ int train(const TrainConfig& config) {
   Options options = effective_options(config.switches);
   Console console;
   StopSignal stop;
-  Trainer trainer(config, options, open_datasets(config.data.spec, config.data.val, open_options(config)));
+  Trainer trainer(config, options,
+                  open_datasets(config.data.spec, config.data.val, training_options(config)));
   std::vector<std::string> opening = opening_lines(config, trainer, switches);
 
   if (config.dry_run) {
@@ -218,7 +215,7 @@ int train(const TrainConfig& config) {
                                folder.path.string()));
     } else {
       if (end == Trainer::End::patience) {
-        console.note(fmt::format("no better evaluation for {} epochs: stopping", *config.patience));
+        console.note(fmt::format("no better one in the last {} evaluations: stopping", *config.patience));
       }
       code = finish(config, trainer, folder, console, arguments, switches, end, started);
     }

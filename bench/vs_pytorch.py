@@ -2,9 +2,9 @@
 
     python bench/vs_pytorch.py build/host/train_step [--batch 128] [--rounds 5] [--threads 2]
 
-Each round runs Lathe's step (bench/train_step.cpp), then PyTorch's eager step in contiguous and in channels_last memory,
-fp32, SGD with momentum, equal threads. The ratio of a round is PyTorch's faster one by Lathe's; its median and extremes
-are printed. Needs PyTorch.
+Each round runs Lathe's step (bench/train_step.cpp) with direct and with Winograd convolutions, then PyTorch's eager step
+in contiguous and in channels_last memory, fp32, SGD with momentum, equal threads. The ratio of a round is PyTorch's
+faster one by Lathe's; its median and extremes are printed. Needs PyTorch.
 """
 import argparse
 import json
@@ -49,6 +49,15 @@ def milliseconds(step, count):
     return statistics.median(times)
 
 
+LATHE = {"lathe": [], "lathe winograd": ["winograd=on"]}
+
+
+def lathe_milliseconds(a, switches):
+    command = [a.train_step, "--batch", str(a.batch), "--threads", str(a.threads), "--steps", "3", "--warmup", "1", *switches]
+    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return statistics.median(json.loads(out.strip().splitlines()[-1])["step_ms"])
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("train_step")
@@ -63,17 +72,16 @@ def main():
         step()
     rows = []
     for _ in range(a.rounds):
-        out = subprocess.run([a.train_step, "--batch", str(a.batch), "--threads", str(a.threads), "--steps", "3", "--warmup", "1"],
-                             check=True, capture_output=True, text=True).stdout
-        row = {"lathe": statistics.median(json.loads(out.strip().splitlines()[-1])["step_ms"])}
+        row = {name: lathe_milliseconds(a, switches) for name, switches in LATHE.items()}
         row.update({name: milliseconds(step, 3) for name, step in peers.items()})
-        row["ratio"] = min(row[name] for name in peers) / row["lathe"]
         rows.append(row)
         print(json.dumps(row), flush=True)
-    ratios = sorted(row["ratio"] for row in rows)
-    print(json.dumps({"batch": a.batch, "threads": a.threads, "torch": torch.__version__, "rounds": a.rounds,
-                      "lathe_ms": statistics.median(r["lathe"] for r in rows),
-                      "ratio_median": statistics.median(ratios), "ratio_min": ratios[0], "ratio_max": ratios[-1]}))
+    summary = {"batch": a.batch, "threads": a.threads, "torch": torch.__version__, "rounds": a.rounds}
+    summary.update({f"{name} ms": statistics.median(row[name] for row in rows) for name in rows[0]})
+    for name in LATHE:
+        ratios = [min(row[peer] for peer in peers) / row[name] for row in rows]
+        summary[f"{name} ratio"] = [min(ratios), statistics.median(ratios), max(ratios)]
+    print(json.dumps(summary))
 
 
 main()

@@ -104,7 +104,7 @@ Surface round_surface(const Scene& scene, float u, float v) {
   Surface surface{.along = u, .across = v};
   if (scene.kind == FruitKind::apple) {  // dimples above and below, narrower towards the bottom
     u *= 1 + 0.2f * v;
-    v += (v < 0 ? -0.66f : 0.2f) * v * v / (1 + 12 * u * u);
+    v += (v < 0 ? -0.8f : 0.25f) * v * v / (1 + 12 * u * u);
     v *= 1.08f;
   }
   surface.inside = u * u + v * v < 1;
@@ -161,7 +161,7 @@ Colour skin_colour(const Scene& scene, const Surface& at) {
 bool trimmings(const Scene& scene, float u, float v, Colour& colour) {
   if (scene.kind == FruitKind::apple) {
     const float lean = u - 0.25f * (v + 0.7f) * (v + 0.7f);
-    if (scene.stem && v > -1.15f && v < -0.52f && std::abs(lean) < 0.075f) {
+    if (scene.stem && v > -1.15f && v < -0.52f && std::abs(lean) < 0.09f) {
       colour = {0.3f, 0.2f, 0.1f};
       return true;
     }
@@ -196,8 +196,8 @@ void paint_fruit(const Scene& scene, float x, float y, Colour& colour) {
   if (!at.inside) return;
   float nx = at.nx * scene.cosine - at.ny * scene.sine, ny = at.nx * scene.sine + at.ny * scene.cosine;
   if (scene.kind == FruitKind::orange) {  // pores
-    nx += 0.25f * (noise(16 * u, 16 * v, scene.seed + 8) - 0.5f);
-    ny += 0.25f * (noise(16 * u, 16 * v, scene.seed + 9) - 0.5f);
+    nx += 0.35f * (noise(16 * u, 16 * v, scene.seed + 8) - 0.5f);
+    ny += 0.35f * (noise(16 * u, 16 * v, scene.seed + 9) - 0.5f);
   }
   const float nz = std::sqrt(std::max(0.02f, 1 - nx * nx - ny * ny));
   const float facing = std::max(0.0f, nx * scene.light[0] + ny * scene.light[1] + nz * scene.light[2]);

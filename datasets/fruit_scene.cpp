@@ -53,7 +53,7 @@ void draw_background(Scene& scene, Random& random) {
   scene.ground_frequency = random.uniform(1.5f, 5);
   const float angle = random.uniform(0, kPi);
   scene.ground_cosine = std::cos(angle), scene.ground_sine = std::sin(angle);
-  for (uint64_t i = 0, count = 1 + random.below(4); i < count; ++i) {
+  for (uint64_t i = 0, count = 1 + random.below(3); i < count; ++i) {
     const float x = random.uniform(-1, 1), y = random.uniform(-1, 1);
     scene.behind.push_back(draw_clutter(random, x, y, random.uniform(0.15f, 0.5f)));
   }
@@ -63,14 +63,14 @@ void draw_skin(Scene& scene, Random& random) {
   scene.blush_amount = 0;
   switch (scene.kind) {
     case FruitKind::apple: {
-      const uint64_t sort = random.below(4);  // red, green, yellow, two-coloured
+      const uint64_t sort = random.below(6);  // red, green, yellow, or (most) two-coloured
       const float hue = sort == 0   ? random.uniform(-12, 12)
                         : sort == 1 ? random.uniform(70, 105)
                         : sort == 2 ? random.uniform(42, 62)
                                     : random.uniform(35, 80);
       scene.skin = hsv(hue, random.uniform(0.65f, 0.9f), random.uniform(0.65f, 0.95f));
       scene.blush = hsv(random.uniform(-10, 10), 0.85f, random.uniform(0.6f, 0.9f));
-      scene.blush_amount = sort == 3 ? random.uniform(0.6f, 1) : random.uniform(0, 0.3f);
+      scene.blush_amount = sort >= 3 ? random.uniform(0.6f, 1) : random.uniform(0, 0.3f);
       break;
     }
     case FruitKind::banana:
@@ -100,13 +100,13 @@ Patch patch_on(const Scene& scene, Random& random, float reach) {
 
 void draw_age(Scene& scene, bool rotten, Random& random) {
   scene.gloss = rotten ? random.uniform(0, 0.25f) : random.uniform(0.1f, 0.6f);
-  scene.wrinkles = rotten ? random.uniform(0.3f, 1) : 0;
-  scene.mottling = rotten ? random.uniform(0.35f, 0.8f) : random.uniform(0, 0.3f);
+  scene.wrinkles = rotten ? random.uniform(0.3f, 0.8f) : 0;
+  scene.mottling = rotten ? random.uniform(0.4f, 0.7f) : random.uniform(0, 0.2f);
   if (rotten) {
     const uint64_t count = 2 + random.below(3) + (scene.kind == FruitKind::banana ? 2 : 0);
     for (uint64_t i = 0; i < count; ++i) {
       Patch patch = patch_on(scene, random, 0.6f);
-      patch.radius = random.uniform(0.28f, 0.5f);
+      patch.radius = random.uniform(0.2f, 0.36f);
       patch.colour = hsv(random.uniform(12, 36), random.uniform(0.5f, 0.8f), random.uniform(0.1f, 0.32f));
       patch.strength = random.uniform(0.8f, 1);
       scene.patches.push_back(patch);
@@ -117,7 +117,7 @@ void draw_age(Scene& scene, bool rotten, Random& random) {
       mould.colour = hsv(random.uniform(90, 200), random.uniform(0.05f, 0.3f), random.uniform(0.65f, 0.9f));
       scene.patches.push_back(mould);
     }
-    const float dull = random.uniform(0.1f, 0.35f);  // towards a grayish brown
+    const float dull = random.uniform(0.05f, 0.2f);  // towards a grayish brown
     for (Colour* colour : {&scene.skin, &scene.blush}) {
       colour->red += (0.45f - colour->red) * dull;
       colour->green += (0.36f - colour->green) * dull;
@@ -150,14 +150,14 @@ Scene draw_scene(FruitKind kind, bool rotten, Random& random) {
   const float tilt = kind == FruitKind::apple ? random.uniform(-0.6f, 0.6f) : random.uniform(-kPi, kPi);
   scene.cosine = std::cos(tilt), scene.sine = std::sin(tilt);
   scene.aspect = banana                     ? random.uniform(0.24f, 0.34f)
-                 : kind == FruitKind::apple ? random.uniform(0.97f, 1.12f)
-                                            : random.uniform(0.96f, 1.04f);
+                 : kind == FruitKind::apple ? random.uniform(1.0f, 1.15f)
+                                            : random.uniform(0.97f, 1.03f);
   scene.bend = random.uniform(0.7f, 1.15f);
   scene.stem = random.chance(0.95f), scene.leaf = random.chance(0.3f);
   draw_skin(scene, random);
   draw_age(scene, rotten, random);
 
-  if (random.chance(0.2f)) {  // something stands in front of the edge
+  if (random.chance(0.15f)) {  // something stands in front of the edge
     const float angle = random.uniform(0, 2 * kPi), distance = scene.radius * random.uniform(0.9f, 1.2f);
     scene.in_front.push_back(draw_clutter(random, scene.x + distance * std::cos(angle),
                                           scene.y + distance * std::sin(angle),
@@ -167,10 +167,10 @@ Scene draw_scene(FruitKind kind, bool rotten, Random& random) {
   const float azimuth = random.uniform(0, 2 * kPi), height = random.uniform(0.5f, 1);
   const float flat = std::sqrt(1 - height * height);
   scene.light = {flat * std::cos(azimuth), flat * std::sin(azimuth), height};
-  scene.brightness = random.uniform(0.75f, 1.25f);
+  scene.brightness = random.uniform(0.8f, 1.2f);
   scene.cast = {random.uniform(0.82f, 1.12f), random.uniform(0.88f, 1.08f), random.uniform(0.78f, 1.15f)};
   scene.shadow = random.uniform(0.2f, 0.5f);
-  scene.noise = random.uniform(0.005f, 0.03f);
+  scene.noise = random.uniform(0.005f, 0.02f);
   return scene;
 }
 

@@ -98,6 +98,7 @@ TrainConfig train_config(const CommandLine& line) {
           .batch_size = read.integer("batch-size"),
           .accumulate = read.integer("accumulate"),
           .label_smoothing = read.real("label-smoothing"),
+          .eval_every = read.integer("eval-every"),
           .patience = read.optional_integer("patience"),
           .target = read.optional_real("target"),
           .save_every = read.integer("save-every"),

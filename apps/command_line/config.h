@@ -65,6 +65,7 @@ struct TrainConfig {
   std::optional<int64_t> epochs, steps;  // exactly one is set
   int64_t batch_size, accumulate;
   double label_smoothing;
+  int64_t eval_every;
   std::optional<int64_t> patience;
   std::optional<double> target;
   int64_t save_every, log_every;

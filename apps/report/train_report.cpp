@@ -148,6 +148,7 @@ Series series(const TrainReport& report, const std::string& name, double EpochRe
               bool dashed = false) {
   Series one{name, {}, {}, dashed};
   for (const EpochResult& epoch : report.epochs) {
+    if (std::isnan(epoch.*field)) continue;  // not evaluated
     one.x.push_back(static_cast<double>(epoch.epoch));
     one.y.push_back(epoch.*field);
   }

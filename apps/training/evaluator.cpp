@@ -39,6 +39,23 @@ double EvaluationResult::loss() const {
   return losses.empty() ? 0 : sum / static_cast<double>(losses.size());
 }
 
+Assessment assess(const EvaluationResult& result) {
+  Assessment assessment{ConfusionMatrix(result.classes), {}};
+  std::vector<float> confidence;
+  std::vector<uint8_t> right;
+  for (int64_t i = 0; i < result.samples(); ++i) {
+    int32_t predicted = result.predicted(i), truth = result.labels[static_cast<size_t>(i)];
+    std::span<const float> row(result.probabilities.data() + i * result.classes,
+                               static_cast<size_t>(result.classes));
+    assessment.confusion.add(truth, predicted);
+    confidence.push_back(row[static_cast<size_t>(predicted)]);
+    right.push_back(predicted == truth ? 1 : 0);
+    assessment.top5 += in_top_k(row, truth, 5) ? 1 : 0;
+  }
+  assessment.calibration = calibrate(confidence, right);
+  return assessment;
+}
+
 Evaluator::Evaluator(const StepSpec& spec, const Options& options, State& state, std::shared_ptr<Arena> arena,
                      int64_t batch)
     : spec_(spec),

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "apps/run/metrics.h"
 #include "apps/training/session.h"
 
 namespace lathe {
@@ -21,6 +22,14 @@ struct EvaluationResult {
   int64_t correct() const;
   double loss() const;  // mean over the samples, in double
 };
+
+// What reports and tables say of a result.
+struct Assessment {
+  ConfusionMatrix confusion;
+  Calibration calibration;
+  int64_t top5 = 0;  // samples whose class is among the five most probable
+};
+Assessment assess(const EvaluationResult& result);
 
 class Evaluator {
  public:

@@ -55,20 +55,6 @@ std::vector<Mistake> worst_mistakes(const StagedSet& set, const EvaluationResult
   return mistakes;
 }
 
-void add_evaluation(TrainReport& report, const StagedSet& set, const EvaluationResult& result) {
-  report.confusion.emplace(result.classes);
-  std::vector<float> confidence;
-  std::vector<uint8_t> right;
-  for (int64_t i = 0; i < result.samples(); ++i) {
-    int32_t predicted = result.predicted(i), truth = result.labels[static_cast<size_t>(i)];
-    report.confusion->add(truth, predicted);
-    confidence.push_back(result.probabilities[static_cast<size_t>(i * result.classes + predicted)]);
-    right.push_back(predicted == truth ? 1 : 0);
-  }
-  report.calibration = calibrate(confidence, right);
-  report.mistakes = worst_mistakes(set, result);
-}
-
 std::string counts_text(const StagedSet& set) {
   std::vector<int64_t> counts = set.class_counts();
   std::string text;
@@ -96,7 +82,12 @@ TrainReport gather_report(const TrainConfig& config, Trainer& trainer, const Run
   report.best_epoch = trainer.position().best_epoch;
   report.target_top1 = config.target;
   report.classes = trainer.spec().model.classes;
-  if (outcome.evaluation) add_evaluation(report, *data.validation, *outcome.evaluation);
+  if (outcome.evaluation) {
+    Assessment assessment = assess(*outcome.evaluation);
+    report.confusion = std::move(assessment.confusion);
+    report.calibration = std::move(assessment.calibration);
+    report.mistakes = worst_mistakes(*data.validation, *outcome.evaluation);
+  }
   report.time = trainer.time_split();
   const MemoryForecast& memory = trainer.forecast();
   report.memory = {memory.total(), memory.total() - memory.arena + memory.arena_bound, outcome.peak_bytes};

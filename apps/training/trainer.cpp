@@ -290,7 +290,8 @@ void Trainer::end_of_epoch(const RunFolder& folder, Console& console, EventLog& 
                           .img_s = row.img_s,
                           .data_wait_ms = row.data_wait_ms});
   bool better = !datasets_.validation;  // with nothing to judge by, the latest weights are the best
-  if (datasets_.validation) {
+  bool last = position_.updates == total_updates_;
+  if (datasets_.validation && (last || epoch % config_.eval_every == 0)) {
     Clock::time_point start = Clock::now();
     EvaluationResult evaluation = evaluator_.run(*datasets_.validation, options_.workers);
     time_.evaluation_s += seconds_since(start);
@@ -339,7 +340,7 @@ void Trainer::end_of_epoch(const RunFolder& folder, Console& console, EventLog& 
 std::string Trainer::epoch_line(const EpochResult& row, bool better) const {
   std::string text = fmt::format("epoch {:>3}/{}  train loss {:.4f} top1 {:5.1f}%", row.epoch, epochs(),
                                  row.train_loss, 100 * row.train_top1);
-  if (datasets_.validation)
+  if (std::isfinite(row.val_loss))
     text += fmt::format("  val loss {:.4f} top1 {:5.1f}%{}", row.val_loss, 100 * row.val_top1,
                         better ? " *" : "  ");
   double wait = row.data_wait_ms * static_cast<double>(timetable_.batches()) / 1e3;

@@ -12,6 +12,7 @@ const std::vector<Limit>& build_limits() {
       {"memory", {"naive", "plan"}, "naive", "the caching allocator is not in this version"},
       {"recompute", {"off"}, "off", "the recompute pass is not in this version"},
       {"augment-on", {"device"}, "device", "augmentation on the host is not in this version"},
+      {"winograd", {"off"}, "off", "Winograd convolution on the GPU is not in this version"},
       {"autotune", {"off"}, "off", "autotuning is not in this version"},
       {"deterministic", {"on"}, "on", "the handwritten kernels are deterministic in any case"},
   };

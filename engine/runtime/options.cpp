@@ -146,6 +146,7 @@ const std::vector<SwitchText>& switch_table() {
        [](Options& o, const std::string& v) {
          o.augment_on_device = choice("augment-on", v, {"device", "host"}) == 0;
        }},
+      flag("winograd", &Options::winograd),
       flag("autotune", &Options::autotune),
       flag("deterministic", &Options::deterministic),
   };

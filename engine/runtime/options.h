@@ -26,6 +26,7 @@ struct Options {
   bool overlap = true;            // load and copy while computing
   int workers = 1;                // loader threads; 0 loads in the training thread
   bool augment_on_device = true;
+  bool winograd = false;  // 3×3 convolutions by Winograd transforms where that is faster
   bool autotune = false;
   bool deterministic = true;
   bool strict = false;

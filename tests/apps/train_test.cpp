@@ -83,6 +83,10 @@ TEST_F(Train, TheSameSeedGivesTheSameBitsWhateverTheWorkersCaptureAndMemory) {
               std::vector<std::string>{})
         << how;
   }
+  expect_done("train --steps 6 --winograd on --workers 0 --out c" + kSmall);
+  expect_done("train --steps 6 --winograd on --capture on --memory naive --out d" + kSmall);
+  EXPECT_EQ(differing(folder_ / "c/weights/last.safetensors", folder_ / "d/weights/last.safetensors"),
+            std::vector<std::string>{});
   expect_done("train --steps 6 --seed 2 --out other" + kSmall);
   EXPECT_NE(losses(folder_ / "a"), losses(folder_ / "other"));
 }
@@ -139,6 +143,14 @@ TEST_F(Train, AccumulationIsTheLargerBatch) {
   ASSERT_EQ(whole.size(), parts.size());
   for (size_t i = 0; i < whole.size(); ++i)
     EXPECT_NEAR(whole[i], parts[i], 1e-4 * whole[i]) << "update " << i + 1;
+}
+
+TEST_F(Train, EvaluatesAsOftenAsAskedAndAlwaysAtTheEnd) {
+  expect_done("train --epochs 5 --eval-every 2 --out run" + kSmall);
+  std::vector<int64_t> epochs;
+  for (const auto& event : events(folder_ / "run", "eval")) epochs.push_back(event["epoch"].get<int64_t>());
+  EXPECT_EQ(epochs, (std::vector<int64_t>{2, 4, 5}));
+  EXPECT_EQ(lathe("train --eval-every 0 --out none" + kSmall).code, 2);
 }
 
 TEST_F(Train, FrozenLayersDoNotMoveByABit) {

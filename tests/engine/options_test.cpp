@@ -36,6 +36,7 @@ TEST(Options, EverySwitchGoesThroughText) {
       {"overlap", "off"},
       {"workers", "7"},
       {"augment-on", "host"},
+      {"winograd", "on"},
       {"autotune", "on"},
       {"deterministic", "off"}};
   ASSERT_EQ(values.size(), switch_names().size());
@@ -147,6 +148,7 @@ TEST(Options, HashKnowsEverySwitch) {
                                                         {"overlap", "off"},
                                                         {"workers", "2"},
                                                         {"augment-on", "host"},
+                                                        {"winograd", "on"},
                                                         {"autotune", "on"},
                                                         {"deterministic", "off"}}) {
     Options options;

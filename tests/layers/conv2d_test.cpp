@@ -165,6 +165,84 @@ TEST(Conv2d, FirstLayerWithBlockedGradientsAvoidsTheSlowCode) {
       << library->prepare(call, {}).detail;
 }
 
+TEST(Conv2d, WinogradEqualsTheReference) {
+  if (Registry::instance().find("conv2d", "library") == nullptr) GTEST_SKIP() << "no library implementation";
+  Options options;
+  options.winograd = true;
+  auto transforms = [&](const char* operation, const Call& call) {
+    return Registry::instance().find(operation, "library")->prepare(call, options).detail.find("wino") !=
+           std::string::npos;
+  };
+  for (const Case& c : {Case{8, 32, 16, 16, 48}, Case{40, 16, 7, 5, 32}, Case{33, 16, 4, 4, 64},
+                        Case{3, 48, 9, 13, 16}, Case{16, 32, 12, 12, 32, {3, 3}, {1, 1}, {0, 0}}}) {
+    Tensor x = in_layout(c.x(), Layout::nchw16c), dy = in_layout(c.dy(), Layout::nchw16c);
+    struct Direction {
+      const char* operation;
+      std::vector<Tensor> inputs;
+      Attributes attributes;
+    };
+    for (const auto& [operation, inputs, attributes] :
+         {Direction{"conv2d", {x, c.w()}, c.attributes()},
+          Direction{"conv2d_dgrad", {dy, c.w()}, c.dgrad_attributes()},
+          Direction{"conv2d_wgrad", {x, dy}, c.wgrad_attributes()}}) {
+      Call call = call_for(operation, inputs, attributes);
+      if (call.outputs[0].shape[1] % 16 == 0 && std::string(operation) != "conv2d_wgrad")
+        call.outputs[0].layout = Layout::nchw16c;
+      // oneDNN has these transforms for AVX-512 only.
+      if (__builtin_cpu_supports("avx512f")) {
+        EXPECT_TRUE(transforms(operation, call)) << operation;
+      }
+      Tensor expected = run(operation, "reference", inputs, attributes)[0];
+      Tensor actual = run(operation, "library", call, inputs, 0, options)[0];
+      double largest = 0;
+      for (double value : expected.values) largest = std::max(largest, std::abs(value));
+      expect_close(actual, expected, 0, 1e-5 * largest, operation);
+    }
+  }
+}
+
+TEST(Conv2d, WinogradIsOffUnlessAskedForAndNeverForOtherShapes) {
+  const Implementation* library = Registry::instance().find("conv2d", "library");
+  if (library == nullptr) GTEST_SKIP() << "no library implementation";
+  Options on;
+  on.winograd = true;
+  auto detail = [&](const Case& c, const Options& options) {
+    return library->prepare(call_for("conv2d", {c.x(), c.w()}, c.attributes()), options).detail;
+  };
+  EXPECT_EQ(detail({8, 32, 16, 16, 48}, {}).find("wino"), std::string::npos);
+  for (const Case& c :
+       {Case{8, 3, 32, 32, 64}, Case{32, 64, 2, 2, 64}, Case{8, 32, 16, 16, 32, {5, 5}},
+        Case{8, 32, 16, 16, 32, {3, 3}, {2, 2}}, Case{8, 32, 16, 16, 32, {3, 3}, {1, 1}, {2, 2}, {2, 2}},
+        Case{8, 32, 16, 16, 32, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 2}})
+    EXPECT_EQ(detail(c, on), detail(c, {}));
+}
+
+// An evaluation gives the same bits whatever the batch size.
+TEST(Conv2d, OnePictureIsComputedAsInABatch) {
+  if (Registry::instance().find("conv2d", "library") == nullptr) GTEST_SKIP() << "no library implementation";
+  for (bool winograd : {false, true}) {
+    Options options;
+    options.winograd = winograd;
+    for (const Case& shape : {Case{1, 64, 32, 32, 64}, Case{1, 128, 8, 8, 64}, Case{1, 64, 4, 4, 128}}) {
+      Case batch = shape;
+      batch.N = 37;
+      Tensor many = batch.x(), w = shape.w();
+      auto per_sample = static_cast<std::ptrdiff_t>(many.values.size() / 37);
+      Tensor one =
+          tensor({1, shape.C, shape.H, shape.W}, {many.values.begin(), many.values.begin() + per_sample});
+      auto forward = [&](const Tensor& x) {
+        Tensor blocked = in_layout(x, Layout::nchw16c);
+        Call call = call_for("conv2d", {blocked, w}, shape.attributes());
+        call.outputs[0].layout = Layout::nchw16c;
+        return run("conv2d", "library", call, {blocked, w}, 0, options)[0];
+      };
+      Tensor alone = forward(one), together = forward(many);
+      together.values.resize(alone.values.size());
+      EXPECT_EQ(alone.values, together.values) << "winograd " << winograd << ", " << to_string(many.type);
+    }
+  }
+}
+
 TEST(Conv2d, MisfitsAreRefusedInWords) {
   Case plain{1, 3, 8, 8, 4};
   Tensor w = plain.w();

@@ -298,7 +298,7 @@ std::vector<Tensor> run(const std::string& operation, const std::string& kind,
 }
 
 std::vector<Tensor> run(const std::string& operation, const std::string& kind, const Call& call,
-                        const std::vector<Tensor>& inputs, int64_t offset) {
+                        const std::vector<Tensor>& inputs, int64_t offset, const Options& options) {
   const Operation& op = Registry::instance().operation(operation);
   if (any_alias(op, call, Alias::view)) return {{call.outputs.at(0), inputs.at(0).values}};
   const Implementation* implementation = Registry::instance().find(operation, kind);
@@ -308,7 +308,7 @@ std::vector<Tensor> run(const std::string& operation, const std::string& kind, c
   SCOPED_TRACE(fmt::format("{} {} {} of {}", kind, operation, to_string(call.attributes),
                            call.inputs.empty() ? "" : to_string(call.inputs[0])));
 
-  Prepared prepared = implementation->prepare(call, Options{});
+  Prepared prepared = implementation->prepare(call, options);
   Attempt attempt(op, call, prepared, inputs, offset, false);
   std::vector<Bytes> results = attempt.run();
   EXPECT_TRUE(attempt.run() == results) << "a second run differs";

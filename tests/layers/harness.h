@@ -49,7 +49,7 @@ std::vector<Tensor> run(const std::string& operation, const std::string& kind,
                         int64_t offset = 0);
 // The same for a call whose output types (layouts) differ from what the shape rule gives.
 std::vector<Tensor> run(const std::string& operation, const std::string& kind, const Call& call,
-                        const std::vector<Tensor>& inputs, int64_t offset = 0);
+                        const std::vector<Tensor>& inputs, int64_t offset = 0, const Options& options = {});
 
 // |actual − expected| ≤ absolute + relative·|expected|, NaN matching NaN and infinities their equals.
 // Reports the worst element. Types must agree but for the layout.

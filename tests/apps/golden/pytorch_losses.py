@@ -1,7 +1,9 @@
 """Losses of ten training steps in PyTorch, in fp32 and fp64, as golden numbers for tests/apps/pytorch_test.cpp.
 
     python pytorch_losses.py                 prints the table that the test holds
-    python pytorch_losses.py LATHE [WIDTH]   also runs that lathe program on the same work and compares
+    python pytorch_losses.py LATHE [WIDTH]   also runs that lathe program on the same work and compares it with fp64 as
+                                             three fp32 runs of PyTorch's own are: with two threads, with one, and without
+                                             its oneDNN; LATHE_ARGS="--winograd on" adds options
 
 Weights, pictures and labels come from splitmix64 by a formula that the test repeats, so no file is needed.
 Made with PyTorch 2.15 on a CPU with 2 threads.
@@ -112,6 +114,18 @@ def losses(case, width, dtype):
     return out
 
 
+def with_one_thread(case, width):
+    torch.set_num_threads(1)
+    out = losses(case, width, torch.float32)
+    torch.set_num_threads(2)
+    return out
+
+
+def without_onednn(case, width):
+    with torch.backends.mkldnn.flags(enabled=False):
+        return losses(case, width, torch.float32)
+
+
 def run_lathe(lathe, case, width):
     from safetensors.torch import save_file   # pip install safetensors
     with tempfile.TemporaryDirectory() as folder:
@@ -142,11 +156,13 @@ def main():
         single, double = losses(case, width, torch.float32), losses(case, width, torch.float64)
         print(f'    {{"{name}",\n     {{{", ".join(f"{v:.9g}" for v in single)}}},\n     {{{", ".join(f"{v:.17g}" for v in double)}}}}},')
         if lathe:
-            ours = run_lathe(lathe, case, width)
-            for step, (o, s, d) in enumerate(zip(ours, single, double), 1):
-                allowed = 10 * abs(s - d) + 1e-5 * abs(d)
-                print(f"  step {step:2}  lathe {o:.8f}  fp64 {d:.8f}  off by {abs(o - d):.2e}  PyTorch fp32 off by {abs(s - d):.2e}"
-                      f"  allowed {allowed:.2e}  {'ok' if abs(o - d) <= allowed else 'TOO FAR'}")
+            others = [single, with_one_thread(case, width), without_onednn(case, width)]
+            print("  step  lathe       fp64        off by    PyTorch fp32 off by           allowed")
+            for step, (ours, exact, *peers) in enumerate(zip(run_lathe(lathe, case, width), double, *others), 1):
+                own = [abs(peer - exact) for peer in peers]
+                allowed = 10 * max(own) + 1e-5 * abs(exact)
+                print(f"  {step:4}  {ours:.8f}  {exact:.8f}  {abs(ours - exact):.1e}   {'  '.join(f'{o:.1e}' for o in own)}"
+                      f"   {allowed:.1e}  {'ok' if abs(ours - exact) <= allowed else 'TOO FAR'}")
 
 
 main()
