@@ -33,7 +33,7 @@ build: setup  ## the program, built for this CPU: build/lathe (default)
 	@$(link_program)
 
 train: build  ## build, then train VGG16 on the built-in pictures; ARGS="--epochs 3" adds options
-	build/lathe train $(ARGS)
+	LATHE_WINOGRAD=$${LATHE_WINOGRAD:-on} LATHE_EVAL_EVERY=$${LATHE_EVAL_EVERY:-2} build/lathe train $(ARGS)
 
 test: setup  ## build and run every test
 	@echo "building build/host"
