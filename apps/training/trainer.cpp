@@ -157,11 +157,11 @@ double Trainer::learning_rate_now() const {
   return learning_rate(schedule_, {position_.updates, timetable_.updates(), total_updates_});
 }
 
-ProgressState Trainer::progress_now(double loss, double step_seconds) const {
+ProgressState Trainer::progress_at(const Pending& done, double loss) const {
   ProgressState state;
-  state.epoch = position_.epoch + 1;
+  state.epoch = done.epoch + 1;
   state.epochs = epochs();
-  state.step = position_.batch;
+  state.step = done.batch + 1;
   state.steps = timetable_.batches();
   state.loss = loss;
   state.accuracy = position_.seen > 0
@@ -171,8 +171,9 @@ ProgressState Trainer::progress_now(double loss, double step_seconds) const {
   state.img_s = static_cast<double>(position_.seen) / elapsed;
   state.data_wait_share = std::min(1.0, position_.wait_ms / 1e3 / elapsed);
   state.memory_bytes = static_cast<double>(resident_bytes());
-  double updates_left = static_cast<double>(total_updates_ - position_.updates);
-  state.seconds_left = updates_left * step_seconds;
+  // Evaluations and saving come again as often as they did so far.
+  state.seconds_left = time_.total() / static_cast<double>(updates_done_) *
+                       static_cast<double>(total_updates_ - done.update - 1);
   return state;
 }
 
@@ -216,7 +217,8 @@ void Trainer::collect(EventLog& events, Progress& progress) {
                             "--lr or a longer --warmup-epochs{}",
                             loss, pending.update + 1, pending.epoch + 1, pending.lr, saved));
   }
-  progress.step(progress_now(loss, update_seconds_));
+  ++updates_done_;
+  progress.step(progress_at(pending, loss));
   update_loss_ = update_wait_ms_ = update_seconds_ = 0;
   update_samples_ = 0;
 }
@@ -240,7 +242,8 @@ Trainer::End Trainer::run(const RunFolder& folder, Console& console, EventLog& e
     if (session_.full()) collect(events, progress);
     session_.enqueue(*batch, slot.role, scalars);
     pipeline_.release(batch);
-    pending_.push_back({position_.epoch, position_.updates, lr, wait_ms, slot.ends_update()});
+    pending_.push_back(
+        {position_.epoch, position_.batch, position_.updates, lr, wait_ms, slot.ends_update()});
 
     ++position_.batch;
     ++position_.batches;

@@ -65,7 +65,7 @@ class Trainer {
 
  private:
   struct Pending {  // a step under way
-    int64_t epoch, update;
+    int64_t epoch, batch, update;
     double lr, wait_ms;
     bool ends_update;
   };
@@ -75,7 +75,7 @@ class Trainer {
   void save(const RunFolder& folder, EventLog& events);
   double learning_rate_now() const;
   std::string epoch_line(const EpochResult& row, bool better) const;
-  ProgressState progress_now(double loss, double step_seconds) const;
+  ProgressState progress_at(const Pending& done, double loss) const;
 
   TrainConfig config_;
   Options options_;
@@ -95,6 +95,7 @@ class Trainer {
   TimeSplit time_;
   std::deque<Pending> pending_;
   double update_loss_ = 0, update_wait_ms_ = 0, update_seconds_ = 0;
+  int64_t updates_done_ = 0;  // by this process
   int64_t update_samples_ = 0;
   std::chrono::steady_clock::time_point last_done_{};
   int64_t saved_updates_ = -1;

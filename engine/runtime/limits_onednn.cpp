@@ -2,9 +2,10 @@
 #include "engine/runtime/options.h"
 
 namespace lathe {
+namespace {
 
-const std::vector<Limit>& build_limits() {
-  static const std::vector<Limit> limits = {
+std::vector<Limit> limits_of_this_cpu() {
+  std::vector<Limit> limits = {
       {"kernels", {"library", "handwritten", "reference"}, "library", ""},
       {"precision", {"fp32"}, "fp32", "the host build computes in fp32"},
       {"fusion", {"off"}, "off", "the fusion pass is not in this version"},
@@ -14,6 +15,17 @@ const std::vector<Limit>& build_limits() {
       {"autotune", {"off"}, "off", "autotuning is not in this version"},
       {"deterministic", {"on"}, "on", "the host build has no faster path that is not deterministic"},
   };
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("avx512f")) return limits;
+#endif
+  limits.push_back({"winograd", {"off"}, "off", "oneDNN has Winograd convolutions for AVX-512 only"});
+  return limits;
+}
+
+}  // namespace
+
+const std::vector<Limit>& build_limits() {
+  static const std::vector<Limit> limits = limits_of_this_cpu();
   return limits;
 }
 
