@@ -62,9 +62,12 @@ test-tsan: setup  ## the tests with threads (hostcuda, datasets) under ThreadSan
 format:  ## clang-format over every tracked source
 	@git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' | xargs -r clang-format -i
 
-tidy: build  ## clang-tidy over every tracked source of the host build
+tidy: setup  ## clang-tidy over every tracked source of the host build
+	@command -v clang-tidy >/dev/null || scripts/setup.sh clang-tidy
+	@# clang cannot read the headers that g++ precompiles
+	@cmake --preset host -B build/tidy -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON >/dev/null
 	@git ls-files 'apps/*.cpp' 'layers/*.cpp' 'datasets/*.cpp' 'engine/*.cpp' 'hostcuda/*.cpp' \
-	  | grep -Ev '_(cudnn|cublas)\.cpp$$' | xargs -r -P $(JOBS) -n 1 clang-tidy -p build/host --quiet
+	  | grep -Ev '_(cudnn|cublas)\.cpp$$' | xargs -r -P $(JOBS) -n 1 clang-tidy -p build/tidy --quiet
 
 install-completion: build  ## bash completion of lathe for this user
 	@mkdir -p $${XDG_DATA_HOME:-$$HOME/.local/share}/bash-completion/completions
