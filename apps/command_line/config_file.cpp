@@ -136,7 +136,8 @@ void take_options(const std::string& path, const ordered_json& object, Command c
     // An args.json holds {"value": …, "origin": …} for each.
     bool recorded = value.is_object() && value.contains("value");
     const ordered_json& given = recorded ? value["value"] : value;
-    if (given.is_null() || (recorded && given == "")) continue;  // not set
+    if (given.is_null() || (recorded && given.is_string() && given.get_ref<const std::string&>().empty()))
+      continue;  // not set
     if (!options.emplace(name, checked_value(*option, as_text(where, given), where)).second)
       throw bad(path, fmt::format("'{}' is given twice", name));
   }

@@ -137,7 +137,8 @@ std::string switches(const TrainReport& report) {
     }
     return table.size() > 1 ? html_table(table) : "";
   };
-  const std::string set = options(false), left = html_details("Options left at their default", options(true));
+  const std::string set = options(false);
+  std::string left = html_details("Options left at their default", options(true));
   if (ran.empty() && set.empty()) return left;
   return columns(heading("Switches", ran), heading("Options set for this run", set) + left);
 }
@@ -246,6 +247,7 @@ std::string recall_bars(const TrainReport& report, const std::vector<ClassMetric
                                 : "Recall, weakest class first";
   order.resize(std::min(order.size(), kMostBars));
   std::vector<Part> bars;
+  bars.reserve(order.size());
   for (const size_t c : order) {
     bars.push_back(
         {class_name(report.classes, static_cast<int64_t>(c)), metrics[c].recall, percent(metrics[c].recall)});

@@ -115,6 +115,7 @@ Graph training_graph(const StepSpec& spec, int64_t batch, StepRole role) {
   Value scale = graph.constant(kScalar, 1.0);
   if (spec.rule.clip_norm > 0) {
     std::vector<Value> all;
+    all.reserve(updates.size() + 1);
     for (const Update& update : updates) all.push_back(update.gradient);
     all.push_back(loss_scale);
     scale = graph.add1("gradient_scale", all, {{"max_norm", spec.rule.clip_norm}}, "gradient_scale");
