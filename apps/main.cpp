@@ -17,10 +17,13 @@ namespace {
 
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
+// Unlike fmt::print it does not throw where stderr is full.
+void print_error(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
 int complain(ExitCode code, std::string message) {
   std::replace_if(
       message.begin(), message.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
-  fmt::print(stderr, "lathe: {}\n", message);
+  print_error("lathe: " + message + "\n");
   return static_cast<int>(code);
 }
 
@@ -33,7 +36,7 @@ const Config& checked(const Config& config) {
 
 int run(const std::vector<std::string>& words) {
   CommandLine line = parse_command_line(words, process_environment());
-  for (const std::string& warning : line.warnings) fmt::print(stderr, "lathe: warning: {}\n", warning);
+  for (const std::string& warning : line.warnings) print_error("lathe: warning: " + warning + "\n");
   if (line.version) {
     print("lathe " LATHE_VERSION " (" LATHE_BUILD " build)\n");
     return 0;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -31,11 +32,12 @@ std::vector<std::string> expand(const std::vector<std::string>& arguments) {
       }
     } else if (fs::is_directory(argument, error)) {
       std::vector<std::string> inside;
+      std::error_code unreadable;  // a link to itself, say: neither a folder nor a file
       for (auto entry = fs::recursive_directory_iterator(argument, error); !error && entry != fs::end(entry);
            entry.increment(error)) {
         if (entry->path().filename().string().rfind('.', 0) == 0) {
-          if (entry->is_directory()) entry.disable_recursion_pending();
-        } else if (entry->is_regular_file()) {
+          if (entry->is_directory(unreadable)) entry.disable_recursion_pending();
+        } else if (entry->is_regular_file(unreadable)) {
           inside.push_back(entry->path().string());
         }
       }
@@ -130,6 +132,11 @@ int predict(const PredictConfig& config) {
   }
   InferenceModel inference(model, config.weights, options, set->height(), set->width(), config.batch_size);
   EvaluationResult result = inference.run(*set, options.workers);
+  for (float probability : result.probabilities) {
+    if (!std::isfinite(probability))
+      throw Error(ExitCode::not_finite,
+                  config.weights + ": its probabilities for these pictures are not finite");
+  }
 
   // Good pictures keep their order, so bad ones fall into the gaps.
   int64_t good = 0;

@@ -173,6 +173,7 @@ int train(const TrainConfig& config) {
                   open_datasets(config.data.spec, config.data.val, training_options(config)));
   std::vector<std::string> opening = opening_lines(config, trainer, switches);
 
+  if (!config.dry_run || !config.model.init.empty()) trainer.prepare();  // before a folder is made
   if (config.dry_run) {
     for (const std::string& warning : trainer.datasets().warnings) console.warning(warning);
     for (const std::string& line : opening) console.result(line);
@@ -189,8 +190,8 @@ int train(const TrainConfig& config) {
                          build_facts()};
   int code = 0;
   try {
-    trainer.start(folder, resume);
-    if (!resume) write_args_json(folder.args(), arguments);
+    if (resume) trainer.resume(folder);
+    write_args_json(folder.args(), arguments);  // anew on resuming: --steps and the like may have changed
     write_classes(folder, trainer.spec().model.classes);
     ResultsCsv results(folder.results(), trainer.position().epoch + 1);
     events.write(RunStartEvent{arguments.command_line, folder.path.string(), config.run.seed,

@@ -7,6 +7,7 @@
 #include "datasets/decode.h"
 #include "datasets/views.h"
 #include "engine/runtime/error.h"
+#include "engine/runtime/printable.h"
 
 namespace lathe {
 namespace {
@@ -60,11 +61,19 @@ void append_cifar(const std::string& path, int64_t label_bytes, PackedPictures& 
 std::unique_ptr<Source> cifar_source(std::string directory, const std::string& archive_folder,
                                      const std::string& names, size_t classes, int64_t label_bytes,
                                      const std::vector<std::string>& files, const std::string& name) {
-  if (fs::is_directory(fs::path(directory) / archive_folder)) directory += "/" + archive_folder;
+  std::error_code unreadable;  // then reading the files says why
+  if (fs::is_directory(fs::path(directory) / archive_folder, unreadable)) directory += "/" + archive_folder;
   PackedPictures pictures{32, 32, 3, {}, {}, lines_of(directory + "/" + names), name};
   if (pictures.classes.size() != classes) {
     throw Error(ExitCode::data, directory + "/" + names + ": has " + std::to_string(pictures.classes.size()) +
                                     " class names instead of " + std::to_string(classes));
+  }
+  for (const std::string& line : pictures.classes) {
+    bool repeated = std::count(pictures.classes.begin(), pictures.classes.end(), line) > 1;
+    if (repeated || !is_plain_text(line)) {
+      throw Error(ExitCode::data, directory + "/" + names + ": the class name '" + printable(line) + "' " +
+                                      (repeated ? "is there twice" : "is no readable text"));
+    }
   }
   for (const std::string& file : files) append_cifar(directory + "/" + file, label_bytes, pictures);
   return packed_source(std::move(pictures));
@@ -81,9 +90,13 @@ struct Idx {
 Idx read_idx(const std::string& directory, const std::string& stem, int rank) {
   const std::string kind = "idx" + std::to_string(rank) + "-ubyte";
   std::string path = directory + "/" + stem + "-" + kind;
-  if (!fs::exists(path) && fs::exists(directory + "/" + stem + "." + kind))
+  auto exists = [](const std::string& file) {
+    std::error_code unreadable;  // then reading it says why
+    return fs::exists(file, unreadable);
+  };
+  if (!exists(path) && exists(directory + "/" + stem + "." + kind))
     path = directory + "/" + stem + "." + kind;
-  if (!fs::exists(path) && fs::exists(path + ".gz"))
+  if (!exists(path) && exists(path + ".gz"))
     throw Error(ExitCode::data, path + ".gz: unpack it first (gunzip)");
   Idx idx{path, read_file(path), {}, 4 + 4 * static_cast<size_t>(rank)};
   const std::vector<uint8_t>& b = idx.bytes;

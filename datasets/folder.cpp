@@ -124,10 +124,10 @@ std::unique_ptr<Source> folder_source(const std::string& directory, Decoder deco
       if (is_picture_name(name)) stray.add(path);
       continue;
     }
-    const auto is_control = [](unsigned char c) { return c < 32 || c == 127; };
-    if (std::any_of(name.begin(), name.end(), is_control)) {
-      throw Error(ExitCode::data,
-                  printable(directory) + ": a class folder has a control character in its name: rename it");
+    if (!is_plain_text(name)) {
+      throw Error(ExitCode::data, printable(directory) +
+                                      ": a class folder has a control character or bytes that are not UTF-8 "
+                                      "in its name: rename it");
     }
     Scan scan;
     scan.read(path);

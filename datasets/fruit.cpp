@@ -12,7 +12,7 @@ namespace {
 
 const std::vector<std::string> kClasses = {"freshapples",  "freshbanana",  "freshoranges",
                                            "rottenapples", "rottenbanana", "rottenoranges"};
-constexpr int64_t kMaxSize = 4096;
+constexpr int64_t kMaxSize = 4096, kMaxCount = 10'000'000;
 
 class Fruit final : public Source {
  public:
@@ -53,6 +53,9 @@ class Fruit final : public Source {
 std::unique_ptr<Source> make_fruit(const FruitOptions& options) {
   if (options.count < static_cast<int64_t>(kClasses.size())) {
     throw Error(ExitCode::usage, "fruit: train and val need at least 6 pictures, one for each class");
+  }
+  if (options.count > kMaxCount) {
+    throw Error(ExitCode::usage, "fruit: train and val can be at most 10000000 pictures each");
   }
   if (options.size < 8 || options.size > kMaxSize) {
     throw Error(ExitCode::usage, "fruit: size must be between 8 and 4096 pixels");

@@ -193,6 +193,23 @@ PictureHeader png_header(Bytes bytes) {
   return header;
 }
 
+// stb_image reads the colours of a pixel beyond the palette from memory that nothing wrote. The palette lies
+// between the headers and the pixels; stb_image counts it so.
+void check_palette(Bytes bytes, uint32_t info, int64_t bits, int64_t pixels_at, int64_t row_bytes,
+                   const PictureHeader& header) {
+  if (bits != 1 && bits != 4 && bits != 8) refuse("BMP with a damaged header");
+  const int64_t colours = info == 12 ? (pixels_at - 38) / 3 : (pixels_at - 14 - int64_t{info}) / 4;
+  if (pixels_at < 14 + int64_t{info} || colours < 1 || colours > 256) refuse("BMP with a damaged palette");
+  for (int64_t y = 0; y < header.height; ++y) {
+    for (int64_t x = 0; x < header.width; ++x) {
+      const int64_t bit = x * bits;
+      const int value = bytes[static_cast<size_t>(pixels_at + y * row_bytes + bit / 8)];
+      const auto shift = static_cast<int>(8 - bits - bit % 8);
+      if ((value >> shift & ((1 << bits) - 1)) >= colours) refuse("BMP with a pixel outside its palette");
+    }
+  }
+}
+
 PictureHeader bmp_header(Bytes bytes) {
   if (bytes.size() < 26) refuse("BMP cut short");
   PictureHeader header{PictureHeader::Format::bmp, 0, 0, 3, 1, false};
@@ -216,6 +233,10 @@ PictureHeader bmp_header(Bytes bytes) {
   const int64_t row_bytes = (header.width * bits + 31) / 32 * 4;
   if (pixels_at + row_bytes * header.height > static_cast<int64_t>(bytes.size())) refuse("BMP cut short");
   if (bits == 32) header.channels = 4;
+  if (bits < 16) {
+    if (header.height > kMaxPixels / header.width) return header;  // refused for its size by the caller
+    check_palette(bytes, info, bits, pixels_at, row_bytes, header);
+  }
   return header;
 }
 

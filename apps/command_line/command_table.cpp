@@ -62,7 +62,7 @@ const std::vector<Preset>& preset_table() {
   static const std::vector<Preset> table = {
       {"quick",
        "a quarter of the width and three epochs, for a first look",
-       {{"width", "0.25"}, {"epochs", "3"}, {"lr", "0.05"}}},
+       {{"width", "0.25"}, {"epochs", "3"}, {"batch-size", "64"}, {"lr", "0.05"}}},
       {"cifar10",
        "the usual recipe for 32x32 pictures: 200 epochs, SGD 0.1, cosine",
        {{"model", "vgg16_bn"},

@@ -20,7 +20,7 @@ using nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 constexpr uintmax_t kMaxBytes = 1 << 20;  // no configuration is larger
-constexpr int kMaxDepth = 64;             // toml11 parses by recursion
+constexpr int kMaxNesting = 300;          // toml11 and JSON values nest by recursion
 
 Error bad(const std::string& path, const std::string& what) {
   std::string line = what.substr(0, what.find('\n'));
@@ -36,10 +36,13 @@ std::string read_text(const std::string& path) {
   std::ostringstream text;
   text << file.rdbuf();
   if (!file) throw bad(path, "cannot be read");
-  int depth = 0;
+  // Without a parser's knowledge of strings only counting what opens is safe. Dots nest as brackets do.
+  int opened = 0, dots = 0;
   for (char c : text.str()) {
-    depth += (c == '[' || c == '{') - (c == ']' || c == '}');
-    if (depth > kMaxDepth) throw bad(path, "brackets are nested too deep for a configuration");
+    opened += c == '[' || c == '{';
+    dots = c == '.' ? dots + 1 : c == '\n' ? 0 : dots;
+    if (opened > kMaxNesting || dots > kMaxNesting)
+      throw bad(path, "too many brackets or dots for a configuration");
   }
   return text.str();
 }

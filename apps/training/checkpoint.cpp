@@ -9,6 +9,7 @@
 
 #include "engine/runtime/cuda_check.h"
 #include "engine/runtime/error.h"
+#include "engine/runtime/printable.h"
 
 namespace lathe {
 namespace {
@@ -105,20 +106,33 @@ void save_weights(const std::filesystem::path& path, const State& state,
 }
 
 void save_state(const std::filesystem::path& path, const State& state, const ModelSpec& spec,
-                const RunPosition& position, const std::string& settings) {
+                const RunPosition& position, const std::string& settings, const std::string& samples) {
   std::vector<TensorView> tensors;
   for (const std::string& name : state.names()) tensors.push_back(on_device(state, name));
   std::map<std::string, std::string> metadata = spec.metadata();
   metadata["lathe.position"] = to_json(position).dump();
   metadata["lathe.settings"] = settings;
+  metadata["lathe.samples"] = samples;
   write_safetensors(path, tensors, metadata, copy_finite);
 }
 
-RunPosition load_state(const std::filesystem::path& path, State& state) {
+RunPosition load_state(const std::filesystem::path& path, State& state, const ModelSpec& spec,
+                       const std::string& samples) {
   SafetensorsFile file = SafetensorsFile::open(path);
   auto refuse = [&](const std::string& why) {
     throw Error(ExitCode::data, fmt::format("{}: {}", path.string(), why));
   };
+  // Other classes or pictures would train on with other labels, or in another order, without a word.
+  std::map<std::string, std::string> ours = spec.metadata();
+  ours["lathe.samples"] = samples;
+  for (const auto& [key, value] : ours) {
+    auto saved = file.metadata().find(key);
+    if (saved != file.metadata().end() && saved->second != value)
+      refuse(fmt::format(
+          "{} was {} when the run was saved and is {} now; resume with the data and model that it "
+          "was started with",
+          key, printable(saved->second), printable(value)));
+  }
   for (const std::string& name : state.names()) {
     const TensorView& tensor = file.tensor(name);
     if (Shape(tensor.shape) != state.type(name).shape || tensor.dtype != "F32") {

@@ -34,10 +34,12 @@ void save_weights(const std::filesystem::path& path, const State& state,
 
 // Everything that the run needs to go on: all of the state, the position, the settings.
 void save_state(const std::filesystem::path& path, const State& state, const ModelSpec& spec,
-                const RunPosition& position, const std::string& settings);
+                const RunPosition& position, const std::string& settings, const std::string& samples);
 
-// Restores what save_state wrote into a state that holds the same tensors. Throws Error(data) naming the file
-// where a tensor is missing or of another shape, or the position cannot be read.
-RunPosition load_state(const std::filesystem::path& path, State& state);
+// Restores what save_state wrote into a state that holds the same tensors. `samples` is a text that tells the
+// training pictures and their order from others. Throws Error(data) naming the file where a tensor is missing
+// or of another shape, the position cannot be read, or the model, its classes or the samples were others.
+RunPosition load_state(const std::filesystem::path& path, State& state, const ModelSpec& spec,
+                       const std::string& samples);
 
 }  // namespace lathe

@@ -132,15 +132,25 @@ int64_t Trainer::trainable() const {
   return count;
 }
 
-void Trainer::start(const RunFolder& folder, bool resume) {
+void Trainer::prepare() {
   initialise(state_, parameters_, config_.run.seed);
   if (!config_.model.init.empty())
     load_weights(state_, parameters_, config_.model.init, config_.model.new_head);
   arena_->reserve(forecast_.arena);
   session_.bind();
   if (datasets_.validation) evaluator_.bind();
-  if (!resume) return;
-  position_ = load_state(folder.state(), state_);
+}
+
+// Which pictures, in which order: their number and a hash (FNV-1a) of their labels.
+std::string Trainer::samples() const {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (int64_t i = 0; i < datasets_.train->size(); ++i)
+    hash = (hash ^ static_cast<uint64_t>(datasets_.train->label(i))) * 0x100000001b3;
+  return fmt::format("{} pictures, labels {:016x}", datasets_.train->size(), hash);
+}
+
+void Trainer::resume(const RunFolder& folder) {
+  position_ = load_state(folder.state(), state_, spec_.model, samples());
   saved_updates_ = position_.updates;
   bool fits =
       position_.epoch >= 0 && position_.batch >= 0 && position_.batch < timetable_.batches() &&
@@ -150,6 +160,13 @@ void Trainer::start(const RunFolder& folder, bool resume) {
                 fmt::format("{}: it stopped at batch {} of epoch {}, which this data and --batch-size "
                             "do not have; resume with the data and batch size it was started with",
                             folder.state().string(), position_.batch, position_.epoch + 1));
+  }
+  if (position_.updates > total_updates_) {
+    throw Error(
+        ExitCode::usage,
+        fmt::format(
+            "--resume: the run is already at update {}, past the {} that --steps or --epochs asks for",
+            position_.updates, total_updates_));
   }
 }
 
@@ -355,7 +372,8 @@ void Trainer::save(const RunFolder& folder, EventLog& events) {
   if (saved_updates_ == position_.updates) return;
   Clock::time_point start = Clock::now();
   save_weights(folder.last_weights(), state_, parameters_, spec_.model, position_.batches);
-  save_state(folder.state(), state_, spec_.model, position_, config_.run.settings.to_json().dump());
+  save_state(folder.state(), state_, spec_.model, position_, config_.run.settings.to_json().dump(),
+             samples());
   saved_updates_ = position_.updates;
   time_.saving_s += seconds_since(start);
   events.write(CheckpointEvent{position_.epoch + 1, position_.updates, "state", folder.state().string()});

@@ -36,8 +36,11 @@ class Trainer {
   // whatever would stop the run later.
   Trainer(const TrainConfig& config, const Options& effective, Datasets datasets);
 
-  // Takes memory and starting values: fresh, from --init, or from `folder`'s saved state where `resume`.
-  void start(const RunFolder& folder, bool resume);
+  // Takes memory and starting values, fresh or from --init; writes nothing.
+  void prepare();
+  // Then, to go on with a run: the state that is saved in `folder`. Throws Error(data) or Error(usage) where
+  // it was of other pictures, another model, or is past the end that is asked for now.
+  void resume(const RunFolder& folder);
 
   // Trains to the end, to a signal, or until patience runs out. Throws Error(not_finite) where the loss is
   // not.
@@ -74,6 +77,7 @@ class Trainer {
   void end_of_epoch(const RunFolder& folder, Console& console, EventLog& events, ResultsCsv& results);
   void save(const RunFolder& folder, EventLog& events);
   double learning_rate_now() const;
+  std::string samples() const;
   std::string epoch_line(const EpochResult& row, bool better) const;
   ProgressState progress_at(const Pending& done, double loss) const;
 

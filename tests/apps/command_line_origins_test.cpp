@@ -126,6 +126,11 @@ TEST_F(CommandLineOrigins, BadConfigurationFilesAreRefused) {
     EXPECT_FALSE(refused(text).empty()) << text;
   EXPECT_FALSE(refused(std::string(100000, '[')).empty());
   EXPECT_FALSE(refused("{\"lr\": " + std::string(100000, '[')).empty());
+  EXPECT_FALSE(refused("x = \"" + std::string(20000, ']') + "\"\ny = " + std::string(20000, '[')).empty());
+  std::string dots;
+  for (int i = 0; i < 20000; ++i) dots += ".a";
+  EXPECT_FALSE(refused("lr" + dots + " = 1").empty());
+  EXPECT_FALSE(refused("[a" + dots + "]").empty());
   EXPECT_FALSE(refused(std::string(2 << 20, '#')).empty());
   EXPECT_TRUE(has(refusal({"--config", (folder_ / "none").string()}), "no such file"));
   EXPECT_TRUE(has(refusal({"--config", folder_.string()}), "not a file"));

@@ -107,6 +107,34 @@ TEST_F(Train, AResumedRunIsBitwiseTheUninterruptedOne) {
   }
 }
 
+TEST_F(Train, AResumedRunKeepsItsDataAndItsNewEnd) {
+  expect_done("data export --data fruit:train=24,val=12 --out pictures -q");
+  const std::string how = " --data folder:pictures --width 0.125 --batch-size 8 --schedule constant -q ";
+  expect_done("train --steps 2 --out run" + how);
+  expect_done("train --resume run --steps 4 -q");
+  expect_done("train --resume run -q");  // at its end already
+  EXPECT_EQ(losses(folder_ / "run").size(), 4U);
+  EXPECT_EQ(lathe("train --resume run --steps 3 -q").code, 2);
+  std::string classes = read(folder_ / "run/classes.txt");
+  for (const char* part : {"train", "val"})
+    fs::rename(folder_ / "pictures" / part / "rottenoranges", folder_ / "pictures" / part / "a");
+  Result swapped = lathe("train --resume run --steps 6 -q");
+  EXPECT_EQ(swapped.code, 3) << swapped.output;
+  EXPECT_NE(swapped.output.find("classes"), std::string::npos) << swapped.output;
+  EXPECT_EQ(read(folder_ / "run/classes.txt"), classes);
+  for (const char* part : {"train", "val"})
+    fs::rename(folder_ / "pictures" / part / "a", folder_ / "pictures" / part / "rottenoranges");
+  auto some = fs::directory_iterator(folder_ / "pictures/train/freshapples")->path();
+  fs::rename(some, folder_ / "pictures/train/rottenoranges/moved.png");
+  EXPECT_EQ(lathe("train --resume run --steps 6 -q").code, 3);
+}
+
+TEST_F(Train, AFullTerminalIsNoCrash) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
+  EXPECT_EQ(lathe("train --zzz 2>/dev/full").code, 2);
+  EXPECT_EQ(lathe("train --steps 1 --out run" + kSmall + ">/dev/full 2>&1").code, 1);
+}
+
 TEST_F(Train, ASignalSavesAndSaysHowToGoOn) {
   const std::string how = kSmall + "--schedule constant ";
   Result stopped =
@@ -214,6 +242,8 @@ TEST_F(Train, BadInputIsOneLineAndTheRightCode) {
        5, "--lr"},
       {"train --batch-size 100 --drop-last --data fruit:train=12,val=6 --out few", 2, "batch"},
       {"train --strict --fusion on" + kSmall, 2, "fusion"},
+      {"train --init missing.safetensors --out few" + kSmall, 1, "missing.safetensors"},
+      {"train --data fruit:val=1000000000000 --out few", 2, "10000000"},
       {"evaluate --weights torn.safetensors", 3, "torn.safetensors"},
   };
   for (const Case& c : cases) {

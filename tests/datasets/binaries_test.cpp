@@ -72,6 +72,10 @@ TEST(Cifar10, DamageIsNamed) {
   EXPECT_TRUE(mentions(message(), {"data_batch_2.bin", "0 bytes"}));
   std::remove(folder.path("data_batch_2.bin").c_str());
   EXPECT_TRUE(mentions(message(), {"data_batch_2.bin", "no such file"}));
+  folder.write("batches.meta.txt", text("a\nb\nc\nd\ne\nf\ng\nh\ni\na\n"));
+  EXPECT_TRUE(mentions(message(), {"'a' is there twice"}));
+  folder.write("batches.meta.txt", text("a\nb\nc\nd\ne\nf\ng\nh\ni\n\xff\n"));
+  EXPECT_TRUE(mentions(message(), {"no readable text"}));
   folder.write("batches.meta.txt", text("cat\ndog\n"));
   EXPECT_TRUE(mentions(message(), {"batches.meta.txt", "2 class names instead of 10"}));
 }

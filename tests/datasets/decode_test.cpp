@@ -199,6 +199,27 @@ TEST(Decode, BmpIsReadAndItsLengthIsChecked) {
   EXPECT_TRUE(mentions(error_of([&] { decode(without_tail(bmp(picture), 4)); }).what(), {"BMP", "short"}));
 }
 
+// stb_image would take the colour of a pixel beyond the palette from memory that nothing wrote.
+TEST(Decode, BmpPixelsStayInsideTheirPalette) {
+  // 8 bits a pixel, two colours (black, white), one row of four pixels.
+  const auto palette_bmp = [](uint8_t pixels_at, const Bytes& row) {
+    Bytes bytes = {'B', 'M', 66, 0, 0, 0, 0, 0, 0, 0, pixels_at, 0, 0, 0, 40,
+                   0,   0,   0,  4, 0, 0, 0, 1, 0, 0, 0,         1, 0, 8, 0};
+    bytes.resize(54);
+    bytes.insert(bytes.end(), {0, 0, 0, 0, 255, 255, 255, 0});
+    bytes.insert(bytes.end(), row.begin(), row.end());
+    return bytes;
+  };
+  const Picture picture = decode(palette_bmp(62, {0, 1, 1, 0}));
+  EXPECT_EQ(picture.rgb, (Bytes{0, 0, 0, 255, 255, 255, 255, 255, 255, 0, 0, 0}));
+  EXPECT_TRUE(mentions(error_of([&] { decode(palette_bmp(62, {0, 1, 2, 0})); }).what(), {"palette"}));
+  for (uint8_t pixels_at : {0, 20, 54})
+    EXPECT_TRUE(mentions(error_of([&] {
+                           decode(palette_bmp(pixels_at, {0, 0, 0, 0}));
+                         }).what(),
+                         {"palette"}));
+}
+
 TEST(Decode, HugeDimensionsAreRefusedBeforeDecoding) {
   const Bytes png = raw_png(20000, 20000, 8, 2, {0});
   EXPECT_TRUE(mentions(error_of([&] { decode(png); }).what(), {"20000x20000", "limit"}));

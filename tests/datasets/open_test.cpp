@@ -158,6 +158,8 @@ TEST(Folder, NothingToReadIsAnError) {
   EXPECT_TRUE(mentions(message("flat"), {"no class folders"}));
   folder.write("odd/a\nb/a.png", png_of(1));
   EXPECT_TRUE(mentions(message("odd"), {"control character"}));
+  folder.write("latin/caf\xe9/a.png", png_of(1));
+  EXPECT_TRUE(mentions(message("latin"), {"not UTF-8"}));
 }
 
 TEST(Open, ClassesComeFromTrainingAndAreMatchedByName) {
