@@ -168,7 +168,6 @@ int train(const TrainConfig& config) {
   std::vector<Switch> switches = effective_switches(config.switches);
   Options options = effective_options(config.switches);
   Console console;
-  StopSignal stop;
   Trainer trainer(config, options,
                   open_datasets(config.data.spec, config.data.val, training_options(config)));
   std::vector<std::string> opening = opening_lines(config, trainer, switches);
@@ -182,6 +181,7 @@ int train(const TrainConfig& config) {
     return static_cast<int>(ExitCode::done);
   }
 
+  StopSignal stop;  // until here a signal ends the program at once: nothing is written yet
   bool resume = !config.resume.empty();
   RunFolder folder = make_folder(config);
   console.log_to(folder.log());

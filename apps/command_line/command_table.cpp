@@ -21,7 +21,7 @@ const std::vector<CommandSpec>& command_table() {
        "evaluate",
        "",
        "accuracy of trained weights on pictures",
-       {"lathe evaluate --weights runs/latest/weights/best.safetensors --data folder:photos"}},
+       {"lathe evaluate --weights runs/train/1/weights/best.safetensors --data folder:photos"}},
       {Command::predict,
        "predict",
        "IMAGE...",

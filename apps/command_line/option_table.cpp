@@ -69,7 +69,7 @@ const std::vector<OptionSpec>& option_table() {
     // -- Model
     {.name = "weights", .commands = kEvaluate | kPredict, .group = "Model", .value_name = "FILE",
      .help = "trained weights (safetensors); needed",
-     .example = "--weights runs/latest/weights/best.safetensors"},
+     .example = "--weights runs/train/1/weights/best.safetensors"},
     {.name = "model", .kind = choice, .commands = kTrain, .group = "Model", .fallback = "vgg16_bn",
      .help = "VGG16 as published, or with batch normalisation", .example = "--model vgg16",
      .choices = {"vgg16", "vgg16_bn"}},

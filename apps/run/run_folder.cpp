@@ -49,7 +49,9 @@ int64_t last_number(const fs::path& folder) {
     const std::string name = entry.path().filename().string();
     int64_t number = 0;
     const auto [end, status] = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (status == std::errc() && end == name.data() + name.size()) last = std::max(last, number);
+    constexpr int64_t kMost = 1'000'000'000;  // no count of runs, but somebody's own number
+    bool counted = status == std::errc() && end == name.data() + name.size() && number < kMost;
+    if (counted) last = std::max(last, number);
   }
   return last;
 }

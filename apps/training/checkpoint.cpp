@@ -47,6 +47,17 @@ TensorView on_device(const State& state, const std::string& name) {
 // JSON has no infinity, so numbers travel as the shortest text that reads back exactly.
 std::string number(double value) { return fmt::format("{}", value); }
 double to_number(const nlohmann::json& json) { return std::stod(json.get<std::string>()); }
+double to_amount(const nlohmann::json& json) {
+  double value = to_number(json);
+  if (!(value >= 0) || !std::isfinite(value)) throw std::runtime_error("a time or sum is out of range");
+  return value;
+}
+int64_t to_count(const nlohmann::json& json) {
+  constexpr int64_t kMost = int64_t{1} << 53;
+  bool fits = json.is_number_unsigned() && json.get<uint64_t>() <= uint64_t{kMost};
+  if (!fits) throw std::runtime_error("a count is out of range");
+  return json.get<int64_t>();
+}
 
 nlohmann::json to_json(const RunPosition& p) {
   return {{"version", kVersion},
@@ -70,20 +81,22 @@ RunPosition from_json(const nlohmann::json& json) {
   if (json.at("version").get<int>() != kVersion)
     throw std::runtime_error("saved by another version of lathe");
   RunPosition p;
-  p.epoch = json.at("epoch").get<int64_t>();
-  p.batch = json.at("batch").get<int64_t>();
-  p.updates = json.at("updates").get<int64_t>();
-  p.batches = json.at("batches").get<int64_t>();
-  p.seconds = to_number(json.at("seconds"));
-  p.loss_sum = to_number(json.at("loss_sum"));
-  p.wait_ms = to_number(json.at("wait_ms"));
-  p.epoch_seconds = to_number(json.at("epoch_seconds"));
-  p.correct = json.at("correct").get<int64_t>();
-  p.seen = json.at("seen").get<int64_t>();
-  p.best_epoch = json.at("best_epoch").get<int64_t>();
+  p.epoch = to_count(json.at("epoch"));
+  p.batch = to_count(json.at("batch"));
+  p.updates = to_count(json.at("updates"));
+  p.batches = to_count(json.at("batches"));
+  p.seconds = to_amount(json.at("seconds"));
+  p.loss_sum = to_amount(json.at("loss_sum"));
+  p.wait_ms = to_amount(json.at("wait_ms"));
+  p.epoch_seconds = to_amount(json.at("epoch_seconds"));
+  p.correct = to_count(json.at("correct"));
+  p.seen = to_count(json.at("seen"));
+  p.best_epoch = to_count(json.at("best_epoch"));
   p.best_top1 = to_number(json.at("best_top1"));
   p.best_loss = to_number(json.at("best_loss"));
-  p.evaluations_since_best = json.at("evaluations_since_best").get<int64_t>();
+  p.evaluations_since_best = to_count(json.at("evaluations_since_best"));
+  if (p.correct > p.seen || std::isnan(p.best_top1) || std::isnan(p.best_loss))
+    throw std::runtime_error("its accuracy is out of range");
   return p;
 }
 
