@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
 
 #include "apps/commands.h"
 #include "apps/open_options.h"
@@ -37,6 +38,18 @@ std::string switch_line(const std::vector<Switch>& switches) {
     }
   }
   return text;
+}
+
+// --kernels says which operations got another implementation than they were asked for, at least in places.
+void add_substitutions(std::vector<Switch>& switches, const std::vector<Substitution>& substitutions) {
+  auto kernels =
+      std::find_if(switches.begin(), switches.end(), [](const Switch& s) { return s.name == "kernels"; });
+  if (kernels == switches.end() || substitutions.empty()) return;
+  std::set<std::string> used;
+  for (const Substitution& s : substitutions) used.insert(s.operation + "=" + s.used);
+  for (const std::string& part : used) kernels->effective += "," + part;
+  const Substitution& first = substitutions.front();
+  if (kernels->reason.empty()) kernels->reason = first.operation + ": " + first.reason;
 }
 
 // The start of a run, in the order in which a user asks: what data, what model, what memory, which switches.
@@ -170,6 +183,7 @@ int train(const TrainConfig& config) {
   Console console;
   Trainer trainer(config, options,
                   open_datasets(config.data.spec, config.data.val, training_options(config)));
+  add_substitutions(switches, trainer.program().substitutions);
   std::vector<std::string> opening = opening_lines(config, trainer, switches);
 
   if (!config.dry_run || !config.model.init.empty()) trainer.prepare();  // before a folder is made
