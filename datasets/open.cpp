@@ -141,6 +141,11 @@ Evaluation open_evaluation(const std::string& text, const std::vector<std::strin
     std::vector<std::string> names = {"test"};
     names.insert(names.end(), kValidationNames.begin(), kValidationNames.end());
     source = open_held_out(spec, names, options, evaluation.warnings);
+    if (spec.kind == Spec::Kind::folder && !find_split(spec.directory, names))
+      evaluation.warnings.push_back(
+          text +
+          ": all its pictures are looked at; if it was trained on, --split val with the run's --seed and "
+          "--val-split takes those that were held out");
   } else {
     Sources sources = open_sources(text, "", options);
     evaluation.warnings = std::move(sources.warnings);
