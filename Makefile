@@ -47,10 +47,10 @@ cuda: setup  ## the cuda build, with nvcc: build/cuda
 	@$(call configure_and_build,cuda)
 	@$(link_program)
 
-test-asan: setup  ## all but the program's own tests under AddressSanitizer and UndefinedBehaviorSanitizer
+test-asan: setup  ## every test under AddressSanitizer and UndefinedBehaviorSanitizer
 	@echo "building build/asan"
-	@$(call configure_and_build,asan,hostcuda_tests kernels_tests engine_tests datasets_tests layers_tests)
-	@for folder in hostcuda kernels engine datasets layers; do \
+	@$(call configure_and_build,asan,hostcuda_tests kernels_tests engine_tests datasets_tests layers_tests apps_tests lathe)
+	@for folder in hostcuda kernels engine datasets layers apps; do \
 	  echo "$$folder"; build/asan/$${folder}_tests --gtest_brief=1; done
 
 test-tsan: setup  ## the tests with threads (hostcuda, datasets) under ThreadSanitizer
