@@ -141,8 +141,7 @@ int finish(const TrainConfig& config, Trainer& trainer, const RunFolder& folder,
                        .switches = switches,
                        .arguments = arguments,
                        .peak_bytes = peak_resident_bytes(),
-                       .evaluation = std::nullopt,
-                       .missed = false};
+                       .evaluation = std::nullopt};
   bool missed = false;
   if (trainer.datasets().validation) {
     outcome.evaluation = trainer.evaluate_best(folder);
@@ -158,7 +157,6 @@ int finish(const TrainConfig& config, Trainer& trainer, const RunFolder& folder,
   } else {
     console.result("done    no validation pictures: the last weights are kept as the best");
   }
-  outcome.missed = missed;
   write_train_report(folder.report(), gather_report(config, trainer, folder, outcome));
   const TimeSplit& time = trainer.time_split();
   console.result(fmt::format("time    compute {}  data wait {}  evaluation {}  saving {}",

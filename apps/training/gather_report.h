@@ -16,7 +16,6 @@ struct TrainOutcome {
   RunArguments arguments;
   int64_t peak_bytes = 0;                      // resident set of the process at its largest
   std::optional<EvaluationResult> evaluation;  // of the best weights
-  bool missed = false;
 };
 
 TrainReport gather_report(const TrainConfig& config, Trainer& trainer, const RunFolder& folder,
