@@ -1,0 +1,36 @@
+// What a tracer (hostcuda/trace) is told while kernels run. Programs that do not trace have none, and pay
+// one untaken branch at a barrier.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "hostcuda/execution/launch.h"
+
+namespace hostcuda {
+
+enum class Access : uint8_t { read, write, atomic };
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void launch_begins(const KernelInfo& kernel) = 0;
+  virtual void launch_ends() = 0;
+  virtual void block_begins(const KernelInfo& kernel, uint3 block) = 0;
+  virtual void block_ends() = 0;
+  // Every live thread of the block has arrived, none has left.
+  virtual void barrier() = 0;
+  // The lanes of `mask` have arrived at __syncwarp, none has left.
+  virtual void warp_barrier(int warp, unsigned int mask) = 0;
+  // An access that compiled instrumentation does not see, because hostcuda makes it for the current thread:
+  // ldmatrix, cp.async. `pc` is the return address of the call in the kernel.
+  virtual void access(const void* pc, const void* address, size_t bytes, Access kind) = 0;
+  // cp.async: [to, to + bytes) of shared memory belongs to the current thread's unfinished copies …
+  virtual void copy_begins(const void* pc, void* to, size_t bytes) = 0;
+  // … and now to its finished ones: it may read it, other threads after a barrier.
+  virtual void copy_ends(void* to, size_t bytes) = 0;
+};
+
+extern Observer* observer;  // null: nobody looks
+
+}  // namespace hostcuda

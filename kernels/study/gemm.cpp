@@ -1,0 +1,122 @@
+// Trials of the GEMM ladder.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "kernels/gemm/ladder.h"
+#include "kernels/study/ladders.h"
+
+namespace lathe::study {
+namespace {
+
+using kernels::Gemm;
+
+struct Shape {
+  int64_t M, N, K;
+  int64_t gap = 0;        // elements between the rows of each matrix
+  int shift = 0;          // elements off alignment
+  bool epilogue = false;  // bias and ReLU
+};
+
+// The product in double, of what `element` holds of the values: they are exact in 16 bit. −77 marks the gaps.
+std::vector<double> product(const std::vector<double>& A, const std::vector<double>& B,
+                            const std::vector<double>& bias, const Shape& s) {
+  const int64_t lda = s.K + s.gap, ldb = s.N + s.gap, ldc = s.N + s.gap;
+  std::vector<double> C(static_cast<size_t>(s.M * ldc), -77);
+  for (int64_t m = 0; m < s.M; ++m) {
+    double* row = &C[static_cast<size_t>(m * ldc)];
+    std::fill_n(row, s.N, 0.0);
+    for (int64_t k = 0; k < s.K; ++k) {
+      const double a = A[static_cast<size_t>(m * lda + k)];
+      const double* b = &B[static_cast<size_t>(k * ldb)];
+      for (int64_t n = 0; n < s.N; ++n) row[n] += a * b[n];
+    }
+    if (!s.epilogue) continue;
+    for (int64_t n = 0; n < s.N; ++n) row[n] = std::max(0.0, row[n] + bias[static_cast<size_t>(n)]);
+  }
+  return C;
+}
+
+template <typename T>
+Trial trial(void (*launcher)(const Gemm<T>&, cudaStream_t), Element element, const Shape& s, bool expected) {
+  const int64_t lda = s.K + s.gap, ldb = s.N + s.gap, ldc = s.N + s.gap;
+  std::vector<double> A = random_values(s.M * lda, 1), B = random_values(s.K * ldb, 2),
+                      bias = random_values(s.N, 3);
+  if (element == Element::bf16) {  // 8 significant bits: make the inputs exact
+    for (auto* values : {&A, &B, &bias})
+      for (double& value : *values) value = std::round(value * 128) / 128;
+  }
+  std::vector<double> C;
+  if (expected) C = product(A, B, bias, s);
+  const double round = element == Element::fp32 ? 0 : element == Element::fp16 ? 0x1p-11 : 0x1p-8;
+  const double tolerance = round + 1e-6 * std::sqrt(static_cast<double>(s.K));
+  Trial t;
+  t.shape =
+      fmt::format("M={} N={} K={}{}{}{}", s.M, s.N, s.K, s.gap ? fmt::format(", rows {} apart", s.gap) : "",
+                  s.shift ? ", off alignment" : "", s.epilogue ? ", bias and ReLU" : "");
+  t.element = element;
+  t.arrays = {{"A", element, A, {}, 0, s.shift},
+              {"B", element, B, {}, 0, s.shift},
+              {"C", element, std::vector<double>(static_cast<size_t>(s.M * ldc), -77), C, tolerance, s.shift},
+              {"bias", element, bias, {}, 0, s.shift}};
+  t.launch = [=](std::span<void* const> p, cudaStream_t stream) {
+    launcher({static_cast<const T*>(p[0]), lda, static_cast<const T*>(p[1]), ldb, static_cast<T*>(p[2]), ldc,
+              s.M, s.N, s.K, s.epilogue ? static_cast<const T*>(p[3]) : nullptr, s.epilogue},
+             stream);
+  };
+  t.operations = 2.0 * static_cast<double>(s.M) * static_cast<double>(s.N) * static_cast<double>(s.K);
+  t.least_bytes = static_cast<double>((s.M * s.K + s.K * s.N + s.M * s.N) * bytes_of(element));
+  return t;
+}
+
+std::vector<Shape> shapes(Purpose purpose, bool epilogue) {
+  switch (purpose) {
+    case Purpose::trace:
+      return {{256, 256, 256, 0, 0, epilogue}};
+    case Purpose::time:
+      return {{4096, 4096, 4096, 0, 0, epilogue}};
+    case Purpose::check_quick:
+      return {{1, 1, 1}, {129, 67, 33, 3, 1, epilogue}, {64, 128, 64, 0, 0, epilogue}};
+    case Purpose::check:
+      break;
+  }
+  std::vector<Shape> list;
+  constexpr int64_t kSizes[] = {1, 3, 7, 17, 64, 129};
+  for (int64_t M : kSizes)
+    for (int64_t N : kSizes)
+      for (int64_t K : kSizes) {
+        const int i = static_cast<int>(list.size());  // gaps and shifts take turns
+        list.push_back({M, N, K,
+                        i % 3 == 1   ? 3
+                        : i % 3 == 2 ? 8
+                                     : 0,
+                        i % 4 == 3 ? 1 : 0, epilogue && i % 2 == 1});
+      }
+  return list;
+}
+
+template <typename T>
+std::vector<Trial> trials(void (*launcher)(const Gemm<T>&, cudaStream_t), Purpose purpose, Element element,
+                          bool epilogue) {
+  std::vector<Trial> list;
+  for (const Shape& shape : shapes(purpose, epilogue))
+    list.push_back(trial(launcher, element, shape, purpose != Purpose::time));
+  return list;
+}
+
+Rung fp32_rung(int number, const char* name, void (*launcher)(const Gemm<float>&, cudaStream_t),
+               bool in_engine = false) {
+  return {"gemm",
+          number,
+          name,
+          {Element::fp32},
+          [launcher](Purpose purpose, Element element) { return trials(launcher, purpose, element, false); },
+          in_engine};
+}
+
+}  // namespace
+
+std::vector<Rung> gemm_rungs() { return {fp32_rung(1, "naive", kernels::gemm_naive)}; }
+
+}  // namespace lathe::study

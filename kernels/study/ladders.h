@@ -1,0 +1,10 @@
+// The ladders' rungs with their trials, a file each.
+#pragma once
+
+#include "kernels/study/study.h"
+
+namespace lathe::study {
+
+std::vector<Rung> gemm_rungs();  // gemm.cpp
+
+}  // namespace lathe::study
