@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "hostcuda/execution/fibers.h"
+#include "hostcuda/execution/observer.h"
 #include "hostcuda/execution/stacks.h"
 
 namespace hostcuda {
@@ -86,8 +87,19 @@ class Block {
                   ThreadOrder order, bool poison_shared);
   int wait_at_barrier(BarrierKind kind, bool predicate, Site site);
   uint64_t wait_for_warp(WarpKind kind, unsigned int mask, uint64_t value, int source, Site site);
+  void yield();  // lets another thread run first, if one can
+  // Gives the block up at the current thread without unwinding, for code that exceptions cannot pass.
+  [[noreturn]] void abandon(Failure kind, const std::string& message);
+  // Gives the block up because of what the current thread does at `site`.
+  [[noreturn, gnu::cold]] void fail_here(Failure kind, Site site, const std::string& message);
+
   void* arena() { return arena_.get(); }
+  size_t arena_bytes() const { return kernel_->shared_bytes; }
+  const Stacks& stacks() const { return stacks_; }
   int current() const { return current_; }
+  int count() const { return count_; }
+  uint64_t serial() const { return serial_; }  // 1 for the first block that this CPU thread runs
+  uint3 thread_index(int thread) const { return threads_[thread].index; }
 
  private:
   static constexpr size_t kArenaBytes = 256 * 1024;
@@ -96,6 +108,7 @@ class Block {
   void run_threads();
   void set_order(ThreadOrder order, int64_t index);
   void resume(int thread);
+  void switch_to(int thread, int next);
   int next_thread();
   void thread_exited(int thread);
   void finish_barrier();
@@ -107,7 +120,8 @@ class Block {
     ready_.set(threads_[thread].turn);
   }
   // Cold and out of line, which keeps the frames of waiting threads small.
-  [[noreturn, gnu::cold, gnu::noinline]] void fail(int thread, const std::string& message);
+  [[noreturn, gnu::cold, gnu::noinline]] void fail(Failure kind, int thread, Site site,
+                                                   const std::string& message);
   [[noreturn, gnu::cold, gnu::noinline]] void fail_divergent(int thread, Site site);
   [[noreturn, gnu::cold, gnu::noinline]] void fail_stuck();
   [[noreturn, gnu::cold, gnu::noinline]] void fail_mask(int thread, int other);
@@ -126,6 +140,7 @@ class Block {
   dim3 dim_{0, 0, 0};
   uint3 block_index_{};
   int count_ = 0, live_ = 0, current_ = 0;
+  uint64_t serial_ = 0;
   std::array<Thread, kMaxThreads> threads_;
   std::array<int, kMaxThreads> thread_at_{};  // by turn
   std::array<Warp, kMaxWarps> warps_;
@@ -133,5 +148,7 @@ class Block {
   Barrier barrier_;
   std::string error_;
 };
+
+extern __thread Block* running_block;  // on this CPU thread; null outside kernels with fibers
 
 }  // namespace hostcuda

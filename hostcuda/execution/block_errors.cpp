@@ -33,27 +33,43 @@ std::string Block::waits_at(int thread) const {
 }
 
 // Ends the block: this fiber unwinds, the others are left where they are and their stacks used again.
-void Block::fail(int thread, const std::string& message) {
+void Block::fail(Failure kind, int thread, Site site, const std::string& message) {
   error_ = thread_name(thread) + ": " + message;
+  if (observer != nullptr) observer->fails(kind, thread, site, message);
   throw Failed{};
 }
 
+void Block::fail_here(Failure kind, Site site, const std::string& message) {
+  fail(kind, current_, site, message);
+}
+
+void Block::abandon(Failure kind, const std::string& message) {
+  error_ = thread_name(current_) + ": " + message;
+  if (observer != nullptr) observer->fails(kind, current_, {"", 0}, message);
+  switch_fiber(*threads_[current_].fiber, main_, true);
+  std::abort();  // nobody resumes an abandoned fiber
+}
+
 void Block::fail_divergent(int thread, Site site) {
-  fail(thread, fmt::format("divergent barrier: this thread waits at {}, thread {} at {}", describe(site),
-                           describe(threads_[barrier_.first].index), describe(barrier_.site)));
+  fail(Failure::divergent_barrier, thread, site,
+       fmt::format("divergent barrier: this thread waits at {}, thread {} at {}", describe(site),
+                   describe(threads_[barrier_.first].index), describe(barrier_.site)));
 }
 
 void Block::fail_mask(int thread, int other) {
   const Thread &a = threads_[thread], &b = threads_[other];
   const std::string call = fmt::format("{} at {}: mask {:#010x}", name_of(a.kind), describe(a.site), a.mask);
-  if (thread == other) fail(thread, fmt::format("{} lacks the calling lane {}", call, thread % kWarp));
-  fail(thread, fmt::format("{}, but thread {} of the same warp came with {:#010x}", call,
-                           describe(threads_[other].index), b.mask));
+  if (thread == other)
+    fail(Failure::wrong_warp_operation, thread, a.site,
+         fmt::format("{} lacks the calling lane {}", call, thread % kWarp));
+  fail(Failure::wrong_warp_operation, thread, a.site,
+       fmt::format("{}, but thread {} of the same warp came with {:#010x}", call,
+                   describe(threads_[other].index), b.mask));
 }
 
 void Block::fail_source(int thread) {
   const Thread& t = threads_[thread];
-  fail(thread,
+  fail(Failure::wrong_warp_operation, thread, t.site,
        fmt::format("{} at {}: reads lane {}, which {} (mask {:#010x})", name_of(t.kind), describe(t.site),
                    t.source, (t.mask >> t.source & 1) == 0 ? "is not in the mask" : "has returned", t.mask));
 }
@@ -75,7 +91,9 @@ void Block::fail_stuck() {
     }
     message += (told > 1 ? "; " : "") + waits_at(i);
   }
-  fail(first, message);
+  const Thread& t = threads_[first];
+  fail(t.state == State::at_barrier ? Failure::divergent_barrier : Failure::wrong_warp_operation, first,
+       t.site, message);
 }
 
 }  // namespace hostcuda

@@ -7,22 +7,20 @@
 #include <numeric>
 
 #include "hostcuda/execution/block.h"
+#include "hostcuda/execution/observer.h"
 
 __thread hostcuda::ThreadContext hostcuda_thread;
 
 namespace hostcuda {
-namespace {
 
-// The block that runs on this CPU thread; null outside kernels with fibers.
 __thread Block* running_block = nullptr;
-
-}  // namespace
+Observer* observer = nullptr;
 
 void Block::set_order(ThreadOrder order, int64_t index) {
   std::iota(thread_at_.begin(), thread_at_.begin() + count_, 0);
   if (order.kind == ThreadOrder::reverse) {
     std::reverse(thread_at_.begin(), thread_at_.begin() + count_);
-  } else if (order.kind == ThreadOrder::random) {
+  } else if (order.kind != ThreadOrder::forward) {
     uint64_t state = order.seed * 0x9e3779b97f4a7c15ull + static_cast<uint64_t>(index) + 1;
     for (int i = count_ - 1; i > 0; --i) {
       state ^= state << 13, state ^= state >> 7, state ^= state << 17;  // xorshift64
@@ -36,6 +34,7 @@ std::string Block::run(const KernelInfo& kernel, const std::function<void()>& bo
                        ThreadOrder order, bool poison_shared) {
   kernel_ = &kernel;
   body_ = &body;
+  ++serial_;
   const dim3 dim = kernel.block;
   count_ = static_cast<int>(dim.x * dim.y * dim.z);
   if (dim.x != dim_.x || dim.y != dim_.y || dim.z != dim_.z) {
@@ -65,9 +64,11 @@ std::string Block::run(const KernelInfo& kernel, const std::function<void()>& bo
   ASAN_POISON_MEMORY_REGION(arena_.get() + kernel.shared_bytes, kArenaBytes - kernel.shared_bytes);
 #endif
   if (poison_shared) std::memset(arena_.get(), 0xff, kernel.shared_bytes);
+  if (observer != nullptr) observer->block_begins(*this, kernel, block_index_);
   current_ = thread_at_[0];
   threads_[current_].fiber = &stacks_.prepare(used_fibers_++, fiber_entry);
   switch_fiber(main_, *threads_[current_].fiber);
+  if (observer != nullptr) observer->block_ends();
   return std::move(error_);
 }
 
@@ -95,9 +96,9 @@ void Block::run_threads() {
     } catch (const Failed&) {
       throw;
     } catch (const std::exception& error) {
-      fail(thread, std::string("uncaught exception: ") + error.what());
+      fail(Failure::exception, thread, {"", 0}, std::string("uncaught exception: ") + error.what());
     } catch (...) {
-      fail(thread, "uncaught exception");
+      fail(Failure::exception, thread, {"", 0}, "uncaught exception");
     }
     thread_exited(thread);
     if (live_ == 0) return;
@@ -117,8 +118,17 @@ int Block::next_thread() {
 }
 
 // Lets others run until this thread is woken.
-void Block::resume(int thread) {
-  const int next = next_thread();
+void Block::resume(int thread) { switch_to(thread, next_thread()); }
+
+void Block::yield() {
+  const int thread = current_;
+  const int turn = ready_.next((static_cast<unsigned>(threads_[thread].turn) + 1) % kMaxThreads);
+  if (turn < 0) return;
+  ready_.set(threads_[thread].turn);
+  switch_to(thread, thread_at_[turn]);
+}
+
+void Block::switch_to(int thread, int next) {
   Fiber& from = *threads_[thread].fiber;
   current_ = next;
   if (threads_[next].fiber == nullptr) {
@@ -188,6 +198,7 @@ void Block::finish_barrier() {
       barrier_.result = barrier_.votes > 0;
       break;
   }
+  if (observer != nullptr) observer->barrier();
   barrier_.arrived = 0;
   for (int i = 0; i < count_; ++i) {
     if (threads_[i].state == State::at_barrier) wake(i);
@@ -256,6 +267,7 @@ bool Block::try_warp(int w, int lane) {
     if ((members >> source & 1) == 0) fail_source(w * kWarp + k);
     lanes[k].value = values[source];
   }
+  if (kind == WarpKind::sync && observer != nullptr) observer->warp_barrier(w, members);
   warp.waiting &= ~members;
   for (unsigned int rest = members; rest != 0; rest &= rest - 1) wake(w * kWarp + std::countr_zero(rest));
   return true;
@@ -308,6 +320,18 @@ uint64_t warp_operation(WarpKind kind, unsigned int mask, uint64_t value, int so
   if (running_block == nullptr) throw NotInBlock{site};
   return running_block->wait_for_warp(kind, mask, value, source, site);
 }
+
+void traced_thread_begins() {
+  if (observer != nullptr) observer->thread_begins();
+}
+void traced_thread_ends() {
+  if (observer != nullptr) observer->thread_ends();
+}
+
+uint3 thread_index() { return hostcuda_thread.thread; }
+uint3 block_index() { return hostcuda_thread.block; }
+uint3 block_dimensions() { return hostcuda_thread.block_dim; }
+uint3 grid_dimensions() { return hostcuda_thread.grid_dim; }
 
 int lane_id() { return running_block != nullptr ? running_block->current() % kWarp : 0; }
 

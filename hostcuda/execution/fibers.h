@@ -10,8 +10,9 @@
 namespace hostcuda {
 
 // In which order the threads of a block take turns. A program without races gives the same result in each.
+// preempt: random, and kernels compiled for tracing change turns at any access.
 struct ThreadOrder {
-  enum Kind { forward, reverse, random } kind = forward;
+  enum Kind { forward, reverse, random, preempt } kind = forward;
   uint64_t seed = 0;
 };
 

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "hostcuda/execution/fibers.h"
+#include "hostcuda/execution/observer.h"
 #include "hostcuda/execution/parallel_for.h"
 #include "hostcuda/hostcuda.h"
 #include "hostcuda/runtime/runtime.h"
@@ -71,7 +72,9 @@ cudaError_t launch_threads(const KernelInfo& kernel, std::function<void()> threa
     const ThreadOrder order = switches().thread_order();
     const bool poison = switches().poison_shared;
     std::atomic<bool> failed{false};
-    parallel_for(blocks, chunk_of(kernel, 512), threads(), [&](int64_t first, int64_t last) {
+    if (observer != nullptr) observer->launch_begins(kernel);
+    const int workers = observer != nullptr ? 1 : threads();
+    parallel_for(blocks, chunk_of(kernel, 512), workers, [&](int64_t first, int64_t last) {
       for (int64_t i = first; i < last && !failed.load(std::memory_order_relaxed); ++i) {
         int64_t block = order.kind == ThreadOrder::forward ? i : blocks - 1 - i;
         std::string error = run_block(kernel, thread_body, block, order, poison);
@@ -80,6 +83,7 @@ cudaError_t launch_threads(const KernelInfo& kernel, std::function<void()> threa
         set_sticky_error(cudaErrorLaunchFailure, error);
       }
     });
+    if (observer != nullptr) observer->launch_ends();
   }));
 }
 

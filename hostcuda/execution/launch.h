@@ -25,6 +25,9 @@ cudaError_t launch_threads(const KernelInfo& kernel, std::function<void()> threa
 cudaError_t launch_blocks(const KernelInfo& kernel, std::function<void(int64_t, int64_t)> blocks_body,
                           cudaStream_t stream);
 
+void traced_thread_begins();
+void traced_thread_ends();
+
 std::string_view function_name(void* function);  // from the symbol table; what a launch by pointer can know
 
 // "relu<float>", cut from the compiler's description of this function.
@@ -43,6 +46,20 @@ struct Signature<void (*)(P...)> {
   using Params = std::tuple<P...>;
   static constexpr size_t count = sizeof...(P);
 };
+
+// Calls the kernel with a thread's own copy of the arguments. A tracer is told when they are copied: what is
+// read before is the host's.
+template <typename Kernel, typename... Values>
+void call_kernel(Kernel kernel, const std::tuple<Values...>& values) {
+#ifdef LATHE_TRACED
+  std::tuple<Values...> copy = values;
+  traced_thread_begins();
+  std::apply(kernel, std::move(copy));
+  traced_thread_ends();
+#else
+  std::apply(kernel, values);
+#endif
+}
 
 // Blocks [first, last) of a LATHE_FLAT kernel. The loop runs over the global x index, because g++ splits a
 // loop at `i < n` only if i is its counter; the threads of a race-free kernel are independent, which ivdep

@@ -4,20 +4,29 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "hostcuda/execution/launch.h"
 
 namespace hostcuda {
 
 enum class Access : uint8_t { read, write, atomic };
+enum class Failure : uint8_t { divergent_barrier, wrong_warp_operation, wrong_access, exception };
+
+class Block;
 
 class Observer {
  public:
   virtual ~Observer() = default;
   virtual void launch_begins(const KernelInfo& kernel) = 0;
   virtual void launch_ends() = 0;
-  virtual void block_begins(const KernelInfo& kernel, uint3 block) = 0;
+  virtual void block_begins(Block& threads, const KernelInfo& kernel, uint3 block) = 0;
   virtual void block_ends() = 0;
+  // The current thread's kernel begins: its arguments are copied, what it accesses from now on is its own.
+  virtual void thread_begins() = 0;
+  virtual void thread_ends() = 0;
+  // The block is given up. `thread` is its number in the block.
+  virtual void fails(Failure kind, int thread, Site site, const std::string& message) = 0;
   // Every live thread of the block has arrived, none has left.
   virtual void barrier() = 0;
   // The lanes of `mask` have arrived at __syncwarp, none has left.

@@ -42,6 +42,9 @@ class Stacks {
   Fiber& prepare(size_t i, void (*entry)(boost::context::detail::transfer_t));
   Fiber& fiber(size_t i) { return fibers_[i]; }
   void reserve(size_t count);
+  bool holds(const void* address) const {
+    return static_cast<size_t>(static_cast<const char*>(address) - memory_) < bytes_;
+  }
   size_t number(const Fiber& fiber) const { return static_cast<size_t>(&fiber - fibers_.data()); }
 
  private:

@@ -71,10 +71,23 @@ void* dynamic_shared();  // this block's dynamic shared memory, aligned to 1024 
 }  // namespace hostcuda
 
 extern __thread hostcuda::ThreadContext hostcuda_thread;
+#ifdef LATHE_TRACED  // out of line, so that reading them is no traced access; constant during a kernel
+namespace hostcuda {
+[[gnu::const]] uint3 thread_index();
+[[gnu::const]] uint3 block_index();
+[[gnu::const]] uint3 block_dimensions();
+[[gnu::const]] uint3 grid_dimensions();
+}  // namespace hostcuda
+#define threadIdx (hostcuda::thread_index())
+#define blockIdx (hostcuda::block_index())
+#define blockDim (hostcuda::block_dimensions())
+#define gridDim (hostcuda::grid_dimensions())
+#else
 #define threadIdx (hostcuda_thread.thread)
 #define blockIdx (hostcuda_thread.block)
 #define blockDim (hostcuda_thread.block_dim)
 #define gridDim (hostcuda_thread.grid_dim)
+#endif
 constexpr int warpSize = 32;
 
 #define HOSTCUDA_SITE const char *file = __builtin_FILE(), int line = __builtin_LINE()

@@ -67,7 +67,11 @@ cudaError_t launch_flat(dim3 grid, dim3 block, cudaStream_t stream, Args&&... ar
 
 #include "hostcuda/execution/launch.h"
 
+#ifdef LATHE_TRACED
+#define LATHE_FLAT
+#else
 #define LATHE_FLAT , [[maybe_unused]] const ::hostcuda::FlatThread& hostcuda_thread
+#endif
 #define LATHE_DYNAMIC_SHARED(type, name) type* name = static_cast<type*>(::hostcuda::dynamic_shared())
 
 namespace lathe {
@@ -77,7 +81,9 @@ cudaError_t launch(void (*kernel)(Params...), dim3 grid, dim3 block, size_t shar
                    Args&&... args) {
   return hostcuda::launch_threads(
       {hostcuda::function_name(reinterpret_cast<void*>(kernel)), grid, block, shared_bytes},
-      [kernel, values = std::tuple<Params...>(std::forward<Args>(args)...)] { std::apply(kernel, values); },
+      [kernel, values = std::tuple<Params...>(std::forward<Args>(args)...)] {
+        hostcuda::call_kernel(kernel, values);
+      },
       stream);
 }
 
@@ -86,13 +92,17 @@ cudaError_t launch(dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stre
   using Values = typename hostcuda::Signature<decltype(Kernel)>::Params;
   return hostcuda::launch_threads(
       {hostcuda::kernel_name<Kernel>(), grid, block, shared_bytes},
-      [values = Values(std::forward<Args>(args)...)] { std::apply(Kernel, values); }, stream);
+      [values = Values(std::forward<Args>(args)...)] { hostcuda::call_kernel(Kernel, values); }, stream);
 }
 
 template <auto Kernel, typename... Args>
 cudaError_t launch_flat(dim3 grid, dim3 block, cudaStream_t stream, Args&&... args) {
+#ifdef LATHE_TRACED  // a warp's requests need its lanes
+  return launch<Kernel>(grid, block, 0, stream, std::forward<Args>(args)...);
+#else
   return hostcuda::launch_flat<Kernel>(std::index_sequence_for<Args...>{}, grid, block, stream,
                                        std::forward<Args>(args)...);
+#endif
 }
 
 }  // namespace lathe

@@ -48,6 +48,7 @@ void reset_for_tests() {
   release_pool();
   set_threads(0);
   set_thread_order("forward");
+  set_async_copies("issue");
   set_poison_shared(false);
   set_poison_memory(false);
   set_memory_limit(0);

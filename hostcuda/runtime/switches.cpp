@@ -31,11 +31,19 @@ int cores() { return static_cast<int>(std::max(1u, std::thread::hardware_concurr
 bool parse_order(const std::string& text, ThreadOrder* order) {
   if (text == "forward") return *order = {ThreadOrder::forward, 0}, true;
   if (text == "reverse") return *order = {ThreadOrder::reverse, 0}, true;
-  if (text.rfind("random:", 0) != 0) return false;
+  const size_t colon = text.find(':');
+  const std::string kind = text.substr(0, colon);
+  if (colon == std::string::npos || colon + 1 == text.size() || (kind != "random" && kind != "preempt"))
+    return false;
   char* end = nullptr;
-  uint64_t seed = std::strtoull(text.c_str() + 7, &end, 10);
-  if (text.size() == 7 || *end != '\0') return false;
-  return *order = {ThreadOrder::random, seed}, true;
+  uint64_t seed = std::strtoull(text.c_str() + colon + 1, &end, 10);
+  if (*end != '\0') return false;
+  return *order = {kind == "random" ? ThreadOrder::random : ThreadOrder::preempt, seed}, true;
+}
+
+bool parse_copies(const std::string& text, bool* late) {
+  *late = text == "wait";
+  return *late || text == "issue";
 }
 
 }  // namespace
@@ -46,18 +54,28 @@ Switches::Switches()
       order_seed(0),
       poison_shared(environment_number("HOSTCUDA_POISON_SHARED", 0) != 0),
       poison_memory(environment_number("HOSTCUDA_POISON_MEMORY", 0) != 0),
+      late_async_copies(false),
       memory_limit(static_cast<size_t>(environment_number("HOSTCUDA_MEMORY_LIMIT", 0))),
       fail_allocation(environment_number("HOSTCUDA_FAIL_ALLOC", 0)),
       fail_launch(environment_number("HOSTCUDA_FAIL_LAUNCH", 0)) {
   if (const char* text = std::getenv("HOSTCUDA_THREAD_ORDER"); text != nullptr && *text != '\0') {
     ThreadOrder parsed;
     if (!parse_order(text, &parsed)) {
-      std::fprintf(stderr, "hostcuda: HOSTCUDA_THREAD_ORDER=%s: give forward, reverse or random:SEED.\n",
-                   text);
+      std::fprintf(
+          stderr, "hostcuda: HOSTCUDA_THREAD_ORDER=%s: give forward, reverse, random:SEED or preempt:SEED.\n",
+          text);
       std::exit(2);
     }
     order = parsed.kind;
     order_seed = parsed.seed;
+  }
+  if (const char* text = std::getenv("HOSTCUDA_ASYNC_COPIES"); text != nullptr && *text != '\0') {
+    bool late = false;
+    if (!parse_copies(text, &late)) {
+      std::fprintf(stderr, "hostcuda: HOSTCUDA_ASYNC_COPIES=%s: give issue or wait.\n", text);
+      std::exit(2);
+    }
+    late_async_copies = late;
   }
 }
 
@@ -83,10 +101,18 @@ void set_thread_order(const char* order) {
   ThreadOrder parsed;
   if (!parse_order(order, &parsed)) {
     throw std::invalid_argument(std::string("hostcuda: thread order '") + order +
-                                "': give forward, reverse or random:SEED");
+                                "': give forward, reverse, random:SEED or preempt:SEED");
   }
   switches().order = parsed.kind;
   switches().order_seed = parsed.seed;
+}
+
+void set_async_copies(const char* when) {
+  bool late = false;
+  if (!parse_copies(when, &late)) {
+    throw std::invalid_argument(std::string("hostcuda: async copies '") + when + "': give issue or wait");
+  }
+  switches().late_async_copies = late;
 }
 
 void set_poison_shared(bool on) { switches().poison_shared = on; }

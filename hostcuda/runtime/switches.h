@@ -13,7 +13,7 @@ struct Switches {
   std::atomic<int> threads;
   std::atomic<int> order;
   std::atomic<uint64_t> order_seed;
-  std::atomic<bool> poison_shared, poison_memory;
+  std::atomic<bool> poison_shared, poison_memory, late_async_copies;
   std::atomic<size_t> memory_limit;
   std::atomic<int64_t> fail_allocation, fail_launch;  // counts down; 0: off
 
