@@ -5,6 +5,7 @@
 
 namespace lathe::study {
 
-std::vector<Rung> gemm_rungs();  // gemm.cpp
+std::vector<Rung> gemm_rungs();     // gemm.cpp
+std::vector<Rung> softmax_rungs();  // softmax.cpp
 
 }  // namespace lathe::study

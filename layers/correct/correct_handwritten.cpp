@@ -1,5 +1,5 @@
 // Top-1 through our own kernel.
-#include "kernels/softmax/softmax.h"
+#include "kernels/softmax/correct.h"
 #include "layers/step.h"
 
 namespace lathe {

@@ -1,25 +1,38 @@
 // Cross-entropy through our own kernels.
-#include "kernels/softmax/softmax.h"
+#include "kernels/softmax/ladder.h"
 #include "layers/step.h"
 
 namespace lathe {
 namespace {
 
 Prepared prepare_forward(const Call& call, const Options&) {
-  return kernel_step([shape = call.inputs[0].shape, smoothing = call.attributes.real("smoothing")](
-                         const Bindings& b, cudaStream_t stream) {
-    kernels::softmax_cross_entropy(b.in<float>(0), b.in<int32_t>(1), b.out<float>(0), shape[0], shape[1],
-                                   smoothing, stream);
-  });
+  return kernel_step(
+      [shape = call.inputs[0].shape, smoothing = static_cast<float>(call.attributes.real("smoothing"))](
+          const Bindings& b, cudaStream_t stream) {
+        kernels::softmax_warp_row({.logits = b.in<float>(0),
+                                   .labels = b.in<int32_t>(1),
+                                   .losses = b.out<float>(0),
+                                   .rows = shape[0],
+                                   .classes = shape[1],
+                                   .smoothing = smoothing},
+                                  stream);
+      });
 }
 const RegisterImplementation forward("softmax_cross_entropy", {"handwritten", only_f32, prepare_forward});
 
 Prepared prepare_backward(const Call& call, const Options&) {
-  return kernel_step([shape = call.inputs[0].shape, smoothing = call.attributes.real("smoothing")](
-                         const Bindings& b, cudaStream_t stream) {
-    kernels::softmax_cross_entropy_gradient(b.in<float>(0), b.in<int32_t>(1), b.in<float>(2), b.out<float>(0),
-                                            shape[0], shape[1], smoothing, stream);
-  });
+  return kernel_step(
+      [shape = call.inputs[0].shape, smoothing = static_cast<float>(call.attributes.real("smoothing"))](
+          const Bindings& b, cudaStream_t stream) {
+        kernels::softmax_warp_row({.logits = b.in<float>(0),
+                                   .labels = b.in<int32_t>(1),
+                                   .dlosses = b.in<float>(2),
+                                   .dlogits = b.out<float>(0),
+                                   .rows = shape[0],
+                                   .classes = shape[1],
+                                   .smoothing = smoothing},
+                                  stream);
+      });
 }
 const RegisterImplementation backward("softmax_cross_entropy_gradient",
                                       {"handwritten", only_f32, prepare_backward});
