@@ -16,6 +16,7 @@
 #include "hostcuda/execution/fibers.h"
 #include "hostcuda/execution/observer.h"
 #include "hostcuda/execution/stacks.h"
+#include "hostcuda/execution/warp_collective.h"
 
 namespace hostcuda {
 
@@ -67,6 +68,12 @@ struct alignas(64) Thread {
 };
 static_assert(sizeof(Thread) == 64);
 
+// What a lane brings to WarpKind::collective; its `value` is the address.
+struct Contribution {
+  const WarpCollective* operation;
+  void* brought;
+};
+
 struct Warp {
   unsigned int live = 0;     // has not returned
   unsigned int waiting = 0;  // at a warp operation
@@ -113,6 +120,7 @@ class Block {
   void thread_exited(int thread);
   void finish_barrier();
   bool try_warp(int warp, int lane);
+  bool try_collective(int warp, int lane);
   bool release_active_masks();
   void check_masks(int warp, int lane);
   void wake(int thread) {
@@ -126,6 +134,7 @@ class Block {
   [[noreturn, gnu::cold, gnu::noinline]] void fail_stuck();
   [[noreturn, gnu::cold, gnu::noinline]] void fail_mask(int thread, int other);
   [[noreturn, gnu::cold, gnu::noinline]] void fail_source(int thread);
+  [[noreturn, gnu::cold, gnu::noinline]] void fail_collective(int thread, const std::string& message);
   std::string thread_name(int thread) const;
   std::string waits_at(int thread) const;
 

@@ -6,10 +6,11 @@
 namespace hostcuda {
 namespace {
 
-const char* name_of(WarpKind kind) {
+const char* operation_of(const Thread& t) {
   constexpr const char* kNames[] = {"__syncwarp",       "a warp vote",     "__shfl_sync", "__shfl_up_sync",
                                     "__shfl_down_sync", "__shfl_xor_sync", "__activemask"};
-  return kNames[static_cast<int>(kind)];
+  if (t.kind == WarpKind::collective) return reinterpret_cast<Contribution*>(t.value)->operation->name;
+  return kNames[static_cast<int>(t.kind)];
 }
 
 std::string describe(Site site) { return fmt::format("{}:{}", site.file, site.line); }
@@ -29,7 +30,7 @@ std::string Block::waits_at(int thread) const {
                        describe(t.site));
   }
   return fmt::format("thread {} waits at {} with mask {:#010x} ({})", describe(threads_[thread].index),
-                     name_of(t.kind), t.mask, describe(t.site));
+                     operation_of(t), t.mask, describe(t.site));
 }
 
 // Ends the block: this fiber unwinds, the others are left where they are and their stacks used again.
@@ -58,7 +59,7 @@ void Block::fail_divergent(int thread, Site site) {
 
 void Block::fail_mask(int thread, int other) {
   const Thread &a = threads_[thread], &b = threads_[other];
-  const std::string call = fmt::format("{} at {}: mask {:#010x}", name_of(a.kind), describe(a.site), a.mask);
+  const std::string call = fmt::format("{} at {}: mask {:#010x}", operation_of(a), describe(a.site), a.mask);
   if (thread == other)
     fail(Failure::wrong_warp_operation, thread, a.site,
          fmt::format("{} lacks the calling lane {}", call, thread % kWarp));
@@ -70,8 +71,14 @@ void Block::fail_mask(int thread, int other) {
 void Block::fail_source(int thread) {
   const Thread& t = threads_[thread];
   fail(Failure::wrong_warp_operation, thread, t.site,
-       fmt::format("{} at {}: reads lane {}, which {} (mask {:#010x})", name_of(t.kind), describe(t.site),
+       fmt::format("{} at {}: reads lane {}, which {} (mask {:#010x})", operation_of(t), describe(t.site),
                    t.source, (t.mask >> t.source & 1) == 0 ? "is not in the mask" : "has returned", t.mask));
+}
+
+void Block::fail_collective(int thread, const std::string& message) {
+  const Thread& t = threads_[thread];
+  fail(Failure::wrong_warp_operation, thread, t.site,
+       fmt::format("{} at {}: {}", operation_of(t), describe(t.site), message));
 }
 
 void Block::fail_stuck() {

@@ -246,6 +246,7 @@ bool Block::try_warp(int w, int lane) {
   Warp& warp = warps_[w];
   Thread* lanes = &threads_[w * kWarp];
   const WarpKind kind = lanes[lane].kind;
+  if (kind == WarpKind::collective) return try_collective(w, lane);
   const unsigned int mask = lanes[lane].mask, members = mask & warp.live;
   if (kind == WarpKind::active_mask || (warp.waiting & members) != members) return false;
   unsigned int ballot = 0;
@@ -270,6 +271,31 @@ bool Block::try_warp(int w, int lane) {
   if (kind == WarpKind::sync && observer != nullptr) observer->warp_barrier(w, members);
   warp.waiting &= ~members;
   for (unsigned int rest = members; rest != 0; rest &= rest - 1) wake(w * kWarp + std::countr_zero(rest));
+  return true;
+}
+
+// The same for an operation of the whole warp.
+bool Block::try_collective(int w, int lane) {
+  Warp& warp = warps_[w];
+  Thread* lanes = &threads_[w * kWarp];
+  if (warp.live != ~0u) {
+    fail_collective(w * kWarp + lane, "lane " + std::to_string(std::countr_one(warp.live)) +
+                                          " is missing: every lane of the warp must take part");
+  }
+  if (warp.waiting != ~0u) return false;
+  const auto contribution = [&](int k) { return reinterpret_cast<const Contribution*>(lanes[k].value); };
+  const WarpCollective* operation = contribution(lane)->operation;
+  void* brought[kWarp];
+  for (int k = 0; k < kWarp; ++k) {
+    if (lanes[k].kind != WarpKind::collective || contribution(k)->operation != operation ||
+        lanes[k].site != lanes[lane].site) {
+      fail_collective(w * kWarp + lane, "but " + waits_at(w * kWarp + k));
+    }
+    brought[k] = contribution(k)->brought;
+  }
+  if (const char* wrong = operation->run(brought)) fail_collective(w * kWarp + lane, wrong);
+  warp.waiting = 0;
+  for (int k = 0; k < kWarp; ++k) wake(w * kWarp + k);
   return true;
 }
 
@@ -319,6 +345,11 @@ int block_barrier(BarrierKind kind, bool predicate, Site site) {
 uint64_t warp_operation(WarpKind kind, unsigned int mask, uint64_t value, int source, Site site) {
   if (running_block == nullptr) throw NotInBlock{site};
   return running_block->wait_for_warp(kind, mask, value, source, site);
+}
+
+void warp_collective(const WarpCollective& operation, void* brought, Site site) {
+  Contribution mine{&operation, brought};
+  warp_operation(WarpKind::collective, 0xffffffffu, reinterpret_cast<uint64_t>(&mine), 0, site);
 }
 
 void traced_thread_begins() {

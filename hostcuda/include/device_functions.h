@@ -60,7 +60,16 @@ struct Site {
 };
 
 enum class BarrierKind { sync, count, all, any };
-enum class WarpKind : uint8_t { sync, ballot, shuffle, shuffle_up, shuffle_down, shuffle_xor, active_mask };
+enum class WarpKind : uint8_t {
+  sync,
+  ballot,
+  shuffle,
+  shuffle_up,
+  shuffle_down,
+  shuffle_xor,
+  active_mask,
+  collective,  // hostcuda/execution/warp_collective.h
+};
 
 int block_barrier(BarrierKind kind, bool predicate, Site site);
 // sync: 0; ballot: the lanes with value != 0; shuffles: the value of lane `source`.

@@ -143,6 +143,13 @@ bool is_pinned_or_device(const void* pointer) {
   return find_allocation(memory(), pointer) != nullptr;
 }
 
+std::vector<std::pair<const char*, size_t>> device_arrays() {
+  std::lock_guard lock(memory().mutex);
+  std::vector<std::pair<const char*, size_t>> list;
+  for (const auto& [pointer, allocation] : memory().live) list.emplace_back(pointer, allocation.bytes);
+  return list;
+}
+
 void release_pool() {
   std::lock_guard lock(memory().mutex);
   trim_pool(memory(), 0);

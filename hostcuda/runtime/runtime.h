@@ -149,6 +149,8 @@ cudaError_t refuse_during_capture();
 void invalidate(Capture& capture);
 
 bool is_pinned_or_device(const void* pointer);
+// Every live allocation that a kernel may access, by address: first byte and bytes.
+std::vector<std::pair<const char*, size_t>> device_arrays();
 void release_pool();  // gives unused pool memory back; no stream may have work left
 
 }  // namespace hostcuda

@@ -70,6 +70,19 @@ function(lathe_cuda_as_cxx)
   endforeach()
 endfunction()
 
+# lathe_traced_library(name sources…): .cu files compiled so that hostcuda/trace sees every access of theirs, with
+# its line, and .cpp files as ever. -O1 and the rest keep one access of the source one access of the code, and
+# basic blocks in order. To be called in a folder whose .cu files have no other use.
+function(lathe_traced_library name)
+  add_library(${name} STATIC ${ARGN})
+  list(FILTER ARGN INCLUDE REGEX "\\.cu$")
+  set(options -xc++ -O1 -g -fno-reorder-blocks -fno-tree-sra -fno-ipa-sra -fno-tree-vectorize -fsanitize=thread
+    --param=tsan-instrument-func-entry-exit=0 --param=tsan-distinguish-volatile=1 -fsanitize-coverage=trace-pc
+    -ffile-prefix-map=${CMAKE_SOURCE_DIR}/= -DLATHE_TRACED)
+  set_source_files_properties(${ARGN} PROPERTIES LANGUAGE CXX SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${options}")
+  target_link_libraries(${name} PUBLIC lathe_hostcuda_trace)
+endfunction()
+
 # lathe_test(folder LINK libraries…): every test below tests/<folder> in one program, <folder>_tests.
 function(lathe_test folder)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
