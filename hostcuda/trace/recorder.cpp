@@ -143,12 +143,16 @@ void Recorder::warp_barrier(int warp, unsigned int /*mask*/) {
 }
 
 bool Recorder::is_global(const char* address, size_t bytes) const {
-  if (static_cast<size_t>(address - last_array_.begin) + bytes <= last_array_.bytes) return true;
+  const auto inside = [&](const Range& range) {
+    const auto at = static_cast<size_t>(address - range.begin);
+    return at < range.bytes && bytes <= range.bytes - at;
+  };
+  if (inside(last_array_)) return true;
   auto after = std::upper_bound(arrays_.begin(), arrays_.end(), address,
                                 [](const char* a, const Range& range) { return a < range.begin; });
   if (after == arrays_.begin()) return false;
   const Range& range = *std::prev(after);
-  if (static_cast<size_t>(address - range.begin) + bytes > range.bytes) return false;
+  if (!inside(range)) return false;
   last_array_ = range;
   return true;
 }

@@ -1,13 +1,12 @@
 // Lanes whose paths are equal are paired position by position. Lanes that diverged are paired by where they
-// are: the address of the code together with how often each loop around it has come round. Loops are what
-// steps back in the order of basic blocks show. Pairing by how often an instruction was executed would be
-// wrong: lanes with different trip counts of an inner loop would meet in different rounds of the outer one.
+// are: the address of the code together with how often each loop around it has come round. Pairing by how
+// often an instruction was executed would be wrong: lanes with different trip counts of an inner loop would
+// meet in different rounds of the outer one.
 #include "hostcuda/trace/requests.h"
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <map>
+#include <bitset>
 
 namespace hostcuda::trace {
 namespace {
@@ -94,39 +93,44 @@ void count_global(std::span<const Record* const> lanes, Traffic& traffic) {
   traffic.ideal += static_cast<int64_t>(divide_up(distinct_units(lanes, bytes) * bytes, kSector));
 }
 
-// Loops by their first basic block, with the last one from which they come round.
+// The loops of the code that the lanes of a warp ran, told from their steps between basic blocks: a step back
+// to a block that every way to where it comes from leads through is a loop around that block, its head.
 class Loops {
  public:
   void learn(const std::vector<Pc>& path) {
-    Pc before = 0;
+    size_t before = 0;
     for (Pc step : path) {
       if (step & ThreadLog::kAccess) continue;
-      if (before != 0 && step <= before) {
-        Pc& last = last_[step];
-        last = std::max(last, before);
+      const size_t block = number_of(step);
+      if (!next_[before].test(block)) next_[before].set(block);
+      before = block;
+    }
+  }
+
+  void find_loops() {
+    for (size_t from = 1; from < next_.size(); ++from) {
+      for (size_t head = 1; head < next_.size(); ++head) {
+        if (!next_[from].test(head) || (from != head && reachable(0, head).test(from))) continue;
+        add_loop(head, from);
       }
-      before = step;
     }
   }
 
   // Where a lane is: changes with every round of every loop around it.
   class Position {
    public:
-    explicit Position(const Loops& loops) : loops_(loops), rounds_(loops.last_.size()) {}
-    void enter(Pc block) {
-      const bool back = before_ != 0 && block <= before_;
+    explicit Position(const Loops& loops) : loops_(loops), rounds_(loops.loops_.size()) {}
+    void enter(Pc step) {
+      const size_t block = loops_.numbers_.at(step);
       hash_ = 0;
-      size_t i = 0;
-      for (auto [first, last] : loops_.last_) {
-        uint64_t& rounds = rounds_[i++];
-        if (block < first || block > last) {
-          rounds = 0;
-        } else if (back && first == block) {
-          ++rounds;
-        } else if (back && first > block && first <= before_) {
-          rounds = 0;  // a loop inside of the one that came round
+      for (size_t i = 0; i < rounds_.size(); ++i) {
+        const Loop& loop = loops_.loops_[i];
+        if (!loop.body.test(block)) {
+          rounds_[i] = 0;
+        } else if (block == loop.head) {
+          rounds_[i] = loop.body.test(before_) ? rounds_[i] + 1 : 0;
         }
-        if (rounds != 0) hash_ = (hash_ ^ (rounds << 32 | first)) * 0x9e3779b97f4a7c15ull;
+        if (rounds_[i] != 0) hash_ = (hash_ ^ (rounds_[i] << 16 | i)) * 0x9e3779b97f4a7c15ull;
       }
       before_ = block;
     }
@@ -135,12 +139,62 @@ class Loops {
    private:
     const Loops& loops_;
     std::vector<uint64_t> rounds_;
-    Pc before_ = 0;
+    size_t before_ = 0;
     uint64_t hash_ = 0;
   };
 
  private:
-  std::map<Pc, Pc> last_;
+  static constexpr size_t kMostBlocks = 1024;  // further ones count as one
+  using Blocks = std::bitset<kMostBlocks>;
+  struct Loop {
+    size_t head;
+    Blocks body;
+  };
+
+  // Block 0 is where the lanes were when the path began.
+  size_t number_of(Pc step) {
+    auto [it, fresh] = numbers_.try_emplace(step, std::min(next_.size(), kMostBlocks - 1));
+    if (fresh && next_.size() < kMostBlocks) next_.emplace_back();
+    return it->second;
+  }
+
+  // What can be reached from `start` without passing `without`.
+  Blocks reachable(size_t start, size_t without) const {
+    Blocks seen;
+    std::vector<size_t> open = {start};
+    seen.set(start);
+    while (!open.empty()) {
+      const size_t block = open.back();
+      open.pop_back();
+      for (size_t to = 0; to < next_.size(); ++to) {
+        if (to == without || !next_[block].test(to) || seen.test(to)) continue;
+        seen.set(to);
+        open.push_back(to);
+      }
+    }
+    return seen;
+  }
+
+  // The loop's body: what leads to `from` without passing the head.
+  void add_loop(size_t head, size_t from) {
+    auto loop =
+        std::find_if(loops_.begin(), loops_.end(), [&](const Loop& known) { return known.head == head; });
+    if (loop == loops_.end()) loop = loops_.insert(loop, Loop{head, Blocks().set(head)});
+    std::vector<size_t> open = {from};
+    while (!open.empty()) {
+      const size_t block = open.back();
+      open.pop_back();
+      if (loop->body.test(block)) continue;
+      loop->body.set(block);
+      for (size_t before = 1; before < next_.size(); ++before) {
+        if (next_[before].test(block)) open.push_back(before);
+      }
+    }
+  }
+
+  std::unordered_map<Pc, size_t> numbers_;
+  std::vector<Blocks> next_{1};
+  std::vector<Loop> loops_;
 };
 
 }  // namespace
@@ -206,6 +260,7 @@ void Requests::add_diverged(std::span<ThreadLog> lanes, std::span<const int> wor
   };
   Loops loops;
   for (int i : working) loops.learn(lanes[i].path);
+  loops.find_loops();
   std::unordered_map<uint64_t, Group> groups;
   for (int i : working) {
     Loops::Position position(loops);

@@ -87,6 +87,7 @@ endfunction()
 function(lathe_test folder)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${folder}/*.cpp ${CMAKE_SOURCE_DIR}/tests/${folder}/*.cu)
+  list(FILTER sources EXCLUDE REGEX "/tests/hostcuda/trace/")   # a program of its own
   if(NOT sources)
     return()
   endif()
