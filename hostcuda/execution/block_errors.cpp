@@ -45,6 +45,7 @@ void Block::fail_here(Failure kind, Site site, const std::string& message) {
 }
 
 void Block::abandon(Failure kind, const std::string& message) {
+  if (observer != nullptr) observer->thread_ends();
   error_ = thread_name(current_) + ": " + message;
   if (observer != nullptr) observer->fails(kind, current_, {"", 0}, message);
   switch_fiber(*threads_[current_].fiber, main_, true);

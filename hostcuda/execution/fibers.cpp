@@ -339,11 +339,13 @@ std::string run_block(const KernelInfo& kernel, const std::function<void()>& thr
 
 int block_barrier(BarrierKind kind, bool predicate, Site site) {
   if (running_block == nullptr) throw NotInBlock{site};
+  const RuntimeCall call;
   return running_block->wait_at_barrier(kind, predicate, site);
 }
 
 uint64_t warp_operation(WarpKind kind, unsigned int mask, uint64_t value, int source, Site site) {
   if (running_block == nullptr) throw NotInBlock{site};
+  const RuntimeCall call;
   return running_block->wait_for_warp(kind, mask, value, source, site);
 }
 

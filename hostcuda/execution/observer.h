@@ -22,7 +22,8 @@ class Observer {
   virtual void launch_ends() = 0;
   virtual void block_begins(Block& threads, const KernelInfo& kernel, uint3 block) = 0;
   virtual void block_ends() = 0;
-  // The current thread's kernel begins: its arguments are copied, what it accesses from now on is its own.
+  // The current thread enters its kernel, or comes back to it from hostcuda: what it accesses from now on is
+  // the kernel's.
   virtual void thread_begins() = 0;
   virtual void thread_ends() = 0;
   // The block is given up. `thread` is its number in the block.
@@ -41,5 +42,17 @@ class Observer {
 };
 
 extern Observer* observer;  // null: nobody looks
+
+// While one lives, the current thread is in hostcuda, not in its kernel.
+struct RuntimeCall {
+  RuntimeCall() {
+    if (observer != nullptr) observer->thread_ends();
+  }
+  ~RuntimeCall() {
+    if (observer != nullptr) observer->thread_begins();
+  }
+  RuntimeCall(const RuntimeCall&) = delete;
+  RuntimeCall& operator=(const RuntimeCall&) = delete;
+};
 
 }  // namespace hostcuda

@@ -11,7 +11,8 @@ namespace {
 bool traced_code = false;
 
 inline void note(const void* pc, const void* address, size_t bytes, hostcuda::Access kind) {
-  if (hostcuda::trace::recorder != nullptr) hostcuda::trace::recorder->access(pc, address, bytes, kind);
+  if (hostcuda::trace::recorder != nullptr)
+    hostcuda::trace::recorder->traced_access(pc, address, bytes, kind);
 }
 
 }  // namespace

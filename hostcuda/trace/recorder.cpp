@@ -125,6 +125,7 @@ void Recorder::flush_warps() {
 }
 
 void Recorder::block_ends() {
+  const Busy busy(busy_);
   flush_warps();
   KernelTrace& t = kernel_->trace;
   t.static_shared_bytes = std::max(t.static_shared_bytes, shadow_.static_bytes_touched());
@@ -132,6 +133,7 @@ void Recorder::block_ends() {
 }
 
 void Recorder::barrier() {
+  const Busy busy(busy_);
   flush_warps();
   shadow_.barrier();
   ++kernel_->trace.barriers;
@@ -164,16 +166,15 @@ bool Recorder::is_program_data(const char* address) const {
 }
 
 void Recorder::access(const void* pc, const void* pointer, size_t bytes, Access kind) {
-  if (running_block == nullptr) return;
   const size_t thread = current();
   ThreadLog& log = logs_[thread];
-  if (!log.running) return;
   const char* address = static_cast<const char*>(pointer);
   if (block_->stacks().holds(address)) return;  // a local variable
   if (preempt_ != 0) {
     preempt_ ^= preempt_ << 13, preempt_ ^= preempt_ >> 7, preempt_ ^= preempt_ << 17;
     if ((preempt_ & 3) == 0) block_->yield();
   }
+  const Busy busy(busy_);
   Space space = Space::shared;
   if (!shadow_.holds(address)) {
     space = Space::global;
@@ -186,6 +187,7 @@ void Recorder::access(const void* pc, const void* pointer, size_t bytes, Access 
     const std::string message = fmt::format("{} of {} bytes at an address that {} does not divide",
                                             kind == Access::read ? "read" : "write", bytes, bytes);
     find(Kind::misaligned, pc, message);
+    busy_ = false;
     block_->abandon(Failure::wrong_access, message);
   }
   if (space == Space::shared) {
@@ -249,6 +251,7 @@ void Recorder::wrong_address(const void* pc, const char* address, size_t bytes, 
   const std::string message =
       fmt::format("{} {} bytes {}", kind == Access::read ? "reads" : "writes", bytes, where);
   find(Kind::out_of_bounds, pc, message);
+  busy_ = false;  // abandoned code runs no destructors
   block_->abandon(Failure::wrong_access, message);
 }
 

@@ -31,10 +31,15 @@ class Recorder final : public Observer {
   void copy_begins(const void* pc, void* to, size_t bytes) override;
   void copy_ends(void* to, size_t bytes) override;
 
+  // From traced code. What is not a running thread's in its kernel is of no interest.
+  void traced_access(const void* pc, const void* address, size_t bytes, Access kind) {
+    if (in_kernel()) access(pc, address, bytes, kind);
+  }
   void basic_block(const void* pc) {
-    if (running_block == nullptr) return;
+    if (!in_kernel() || full_) return;
     ThreadLog& log = logs_[current()];
-    if (log.running && !full_) log.path.push_back(offset(pc));
+    const Busy busy(busy_);
+    log.path.push_back(offset(pc));
   }
 
  private:
@@ -48,6 +53,7 @@ class Recorder final : public Observer {
     size_t bytes;
   };
 
+  bool in_kernel() const { return running_block != nullptr && !busy_ && logs_[current()].running; }
   size_t current() const { return static_cast<size_t>(running_block->current()); }
   Pc offset(const void* pc) const { return static_cast<Pc>(static_cast<const char*>(pc) - code_); }
   bool is_global(const char* address, size_t bytes) const;
@@ -66,6 +72,14 @@ class Recorder final : public Observer {
   uint3 block_index_{};
   KernelRecord* kernel_ = nullptr;
   std::vector<std::unique_ptr<KernelRecord>> kernels_;
+  // Set while the recorder itself works: functions of the standard library that it shares with traced code
+  // may be the traced ones.
+  bool busy_ = false;
+  struct Busy {
+    explicit Busy(bool& flag) : flag(flag) { flag = true; }
+    ~Busy() { flag = false; }
+    bool& flag;
+  };
   bool full_ = false;
   size_t records_ = 0;
   uint64_t preempt_ = 0;  // state of the generator that changes turns; 0: off

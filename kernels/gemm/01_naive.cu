@@ -1,18 +1,18 @@
 // GEMM, rung 1: one thread for each element of C.  C[M,N] = A[M,K] · B[K,N], row-major, fp32.
 //
 // Idea.        The definition, written down: a thread walks along a row of A and down a column of B. Threads
-//              are laid over C with x along the rows, as a reader of the formula would do it first.
-// Bytes.       Asked for: 8 a multiply-add. Neighbouring threads read neighbouring rows of A, K elements
-//              apart: each of the 32 lanes of a warp asks for a sector of its own.
+//              are laid over C with x along its first index, as who reads the formula would do it.
+// Bytes.       Asked for: 8 a multiply-add. The 32 lanes of a warp stand one below the other in C and read 32
+//              rows of A, each of which lies in a sector of its own: 33 sectors of 32 bytes move for 32
+//              multiply-adds.
 // Operations.  2·M·N·K.
-// Bound.       The memory system: 32 sectors of 32 bytes move for 128 bytes that are used.
-#include "hostcuda/portable/launch.h"
-#include "kernels/gemm/ladder.h"
+// Bound.       The memory system: of 32 bytes that move for A, 4 are used.
+#include "kernels/gemm/tile_grid.h"
 
 namespace lathe::kernels {
 namespace {
 
-constexpr int kBlock = 16;  // rows and columns of C that a block makes
+constexpr int kRows = 32, kColumns = 8;  // of C that a block makes; a warp is one column
 
 __global__ void gemm_01_naive(const float* __restrict__ A,  // [M,K]
                               const float* __restrict__ B,  // [K,N]
@@ -30,8 +30,9 @@ __global__ void gemm_01_naive(const float* __restrict__ A,  // [M,K]
 }  // namespace
 
 void gemm_naive(const Gemm<float>& p, cudaStream_t stream) {
-  launch_flat<gemm_01_naive>(dim3(blocks_for(p.M, kBlock), blocks_for(p.N, kBlock)), dim3(kBlock, kBlock),
-                             stream, p.A, p.B, p.C, p.lda, p.ldb, p.ldc, p.M, p.N, p.K);
+  const dim3 tiles = tile_grid(p, kRows, kColumns, "gemm_naive");
+  launch_flat<gemm_01_naive>(dim3(tiles.y, tiles.x), dim3(kRows, kColumns), stream, p.A, p.B, p.C, p.lda,
+                             p.ldb, p.ldc, p.M, p.N, p.K);
 }
 
 }  // namespace lathe::kernels
