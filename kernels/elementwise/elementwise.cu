@@ -1,4 +1,4 @@
-// Elementwise arithmetic.
+// Elementwise arithmetic beside the ladder's (ladder.h).
 //
 // Idea.   One thread an element, consecutive threads on consecutive addresses, so that every memory
 //         transaction is full. Nothing is reused, so there is nothing else to gain.
@@ -7,6 +7,7 @@
 #include "kernels/elementwise/elementwise.h"
 
 #include "hostcuda/portable/launch.h"
+#include "kernels/elementwise/ladder.h"
 #include "kernels/random/philox.h"
 
 namespace lathe::kernels {
@@ -22,11 +23,6 @@ __global__ void relu_kernel(const float* x, float* y, int64_t n LATHE_FLAT) {
 __global__ void relu_gradient_kernel(const float* y, const float* dy, float* dx, int64_t n LATHE_FLAT) {
   int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i < n) dx[i] = y[i] > 0 ? dy[i] : 0;
-}
-
-__global__ void add_kernel(const float* a, const float* b, float* y, int64_t n LATHE_FLAT) {
-  int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = a[i] + b[i];
 }
 
 __global__ void multiply_kernel(const float* a, const float* b, float* y, int64_t n LATHE_FLAT) {
@@ -56,20 +52,19 @@ __global__ void bias_kernel(const float* x, const float* b, float* y, int64_t ro
     y[row * columns + column] = x[row * columns + column] + b[kPlanar ? first : first + column];
 }
 
-// A thread makes one Philox counter's four words and serves the four positions that share it.
-__global__ void dropout_kernel(const float* x, const int64_t* seed, const int64_t* step, float* y,
-                               Activation shape, float p, float factor, int64_t layer LATHE_FLAT) {
+// A thread makes one Philox counter's four words and serves the four positions that share it, wherever in
+// memory they lie.
+__global__ void blocked_dropout_kernel(const float* x, const int64_t* seed, const int64_t* step, float* y,
+                                       Activation shape, float p, float factor, int64_t layer LATHE_FLAT) {
   int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x, n = shape.elements();
   if (4 * i >= n) return;
   uint64_t stream =
       random_stream(RandomUse::dropout, static_cast<uint64_t>(layer), static_cast<uint64_t>(step[0]));
   Philox4 words = philox(static_cast<uint64_t>(seed[0]), stream, static_cast<uint64_t>(i));
   for (int word = 0; word < 4 && 4 * i + word < n; ++word) {
-    int64_t at = 4 * i + word;  // in N,C,H,W order …
-    if (shape.block > 1) {      // … and where that lies
-      int64_t plane = at / shape.spatial, lane = plane % shape.block;
-      at = ((plane - lane) * shape.spatial) + at % shape.spatial * shape.block + lane;
-    }
+    int64_t at = 4 * i + word;  // in N,C,H,W order
+    int64_t plane = at / shape.spatial, lane = plane % shape.block;
+    at = ((plane - lane) * shape.spatial) + at % shape.spatial * shape.block + lane;
     y[at] = uniform(words[word]) >= p ? x[at] * factor : 0.0f;
   }
 }
@@ -82,10 +77,6 @@ void relu(const float* x, float* y, int64_t n, cudaStream_t stream) {
 
 void relu_gradient(const float* y, const float* dy, float* dx, int64_t n, cudaStream_t stream) {
   if (n > 0) launch_flat<relu_gradient_kernel>(blocks_for(n, kThreads), kThreads, stream, y, dy, dx, n);
-}
-
-void add(const float* a, const float* b, float* y, int64_t n, cudaStream_t stream) {
-  if (n > 0) launch_flat<add_kernel>(blocks_for(n, kThreads), kThreads, stream, a, b, y, n);
 }
 
 void multiply(const float* a, const float* b, float* y, int64_t n, cudaStream_t stream) {
@@ -117,10 +108,13 @@ void bias(const float* x, const float* b, float* y, const Activation& shape, cud
 
 void dropout(const float* x, const int64_t* seed, const int64_t* step, float* y, const Activation& shape,
              double p, int64_t layer, cudaStream_t stream) {
-  int64_t counters = (shape.elements() + 3) / 4;
-  if (counters == 0) return;
-  launch_flat<dropout_kernel>(blocks_for(counters, kThreads), kThreads, stream, x, seed, step, y, shape,
-                              static_cast<float>(p), static_cast<float>(1 / (1 - p)), layer);
+  int64_t n = shape.elements();
+  if (shape.planar()) {
+    elementwise_vectorised(Dropout<float>{x, seed, step, y, n, p, layer}, stream);
+  } else {
+    launch_flat<blocked_dropout_kernel>(blocks_for((n + 3) / 4, kThreads), kThreads, stream, x, seed, step, y,
+                                        shape, static_cast<float>(p), static_cast<float>(1 / (1 - p)), layer);
+  }
 }
 
 }  // namespace lathe::kernels

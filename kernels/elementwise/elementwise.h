@@ -1,5 +1,5 @@
-// Elementwise kernels: every element of the output depends on the same element of the inputs.
-// Outputs may be one of the float inputs' buffers.
+// Elementwise kernels beside the ladder's (ladder.h): every element of the output depends on the same element
+// of the inputs. Outputs may be one of the float inputs' buffers.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -15,8 +15,6 @@ void relu(const float* x, float* y, int64_t n, cudaStream_t stream);
 // dx[i] = y[i] > 0 ? dy[i] : 0.  All [n]; dx may be dy.
 void relu_gradient(const float* y, const float* dy, float* dx, int64_t n, cudaStream_t stream);
 
-// y[i] = a[i] + b[i].  All [n].
-void add(const float* a, const float* b, float* y, int64_t n, cudaStream_t stream);
 // y[i] = a[i] · b[i].  All [n].
 void multiply(const float* a, const float* b, float* y, int64_t n, cudaStream_t stream);
 // y[i] = a[i] · b[0].  a, y: [n]

@@ -5,7 +5,8 @@
 
 namespace lathe::study {
 
-std::vector<Rung> gemm_rungs();     // gemm.cpp
-std::vector<Rung> softmax_rungs();  // softmax.cpp
+std::vector<Rung> gemm_rungs();         // gemm.cpp
+std::vector<Rung> softmax_rungs();      // softmax.cpp
+std::vector<Rung> elementwise_rungs();  // elementwise.cpp
 
 }  // namespace lathe::study
