@@ -8,5 +8,6 @@ namespace lathe::study {
 std::vector<Rung> gemm_rungs();         // gemm.cpp
 std::vector<Rung> softmax_rungs();      // softmax.cpp
 std::vector<Rung> elementwise_rungs();  // elementwise.cpp
+std::vector<Rung> optimizer_rungs();    // optimizer.cpp
 
 }  // namespace lathe::study
