@@ -9,5 +9,6 @@ std::vector<Rung> gemm_rungs();         // gemm.cpp
 std::vector<Rung> softmax_rungs();      // softmax.cpp
 std::vector<Rung> elementwise_rungs();  // elementwise.cpp
 std::vector<Rung> optimizer_rungs();    // optimizer.cpp
+std::vector<Rung> reduce_rungs();       // reduce.cpp
 
 }  // namespace lathe::study
