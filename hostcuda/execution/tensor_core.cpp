@@ -7,95 +7,94 @@
 
 #include "hostcuda/execution/block.h"
 #include "hostcuda/execution/float16_tiles.h"
-#include "hostcuda/execution/warp_collective.h"
 
 namespace hostcuda {
-namespace {
 
-struct Rows {
-  uint32_t* registers;
-  const void* row;
-};
+void check_rows(const MatrixRows& rows, int matrices, Site site) {
+  if (running_block == nullptr) throw NotInBlock{site};
+  for (int i = 0; i < rows.count && running_block->current() % 32 < 8 * matrices; ++i) {
+    const auto address = reinterpret_cast<uintptr_t>(rows.rows[i]);
+    if (address % 16 != 0) {
+      running_block->fail_here(Failure::wrong_access, site,
+                               fmt::format("ldmatrix at {}:{}: the row address {:#x} is not a multiple of 16",
+                                           site.file, site.line, address));
+    }
+    if (observer != nullptr) observer->access(__builtin_return_address(0), rows.rows[i], 16, Access::read);
+  }
+}
 
 template <int matrices, bool transposed>
-const char* load_rows(void* const (&lanes)[32]) {
-  for (int j = 0; j < matrices; ++j) {
-    uint16_t matrix[8][8];
-    for (int r = 0; r < 8; ++r) std::memcpy(matrix[r], static_cast<Rows*>(lanes[8 * j + r])->row, 16);
-    for (int lane = 0; lane < 32; ++lane) {
-      const int g = lane >> 2, t = lane & 3;
-      const uint32_t low = transposed ? matrix[2 * t][g] : matrix[g][2 * t];
-      const uint32_t high = transposed ? matrix[2 * t + 1][g] : matrix[g][2 * t + 1];
-      static_cast<Rows*>(lanes[lane])->registers[j] = low | high << 16;
+const char* load_matrices(void* const (&lanes)[32]) {
+  const auto of = [&](int lane) -> const MatrixRows& { return *static_cast<const MatrixRows*>(lanes[lane]); };
+  for (int i = 0; i < of(0).count; ++i) {
+    for (int j = 0; j < matrices; ++j) {
+      uint16_t matrix[8][8];
+      for (int r = 0; r < 8; ++r) std::memcpy(matrix[r], of(8 * j + r).rows[i], 16);
+      for (int lane = 0; lane < 32; ++lane) {
+        const int g = lane >> 2, t = lane & 3;
+        const uint32_t low = transposed ? matrix[2 * t][g] : matrix[g][2 * t];
+        const uint32_t high = transposed ? matrix[2 * t + 1][g] : matrix[g][2 * t + 1];
+        of(lane).registers[i * matrices + j] = low | high << 16;
+      }
     }
   }
   return nullptr;
 }
 
-struct Operands {
-  float* d;
-  const uint32_t* a;
-  const uint32_t* b;
-};
+#define INSTANTIATE(matrices, transposed) \
+  template const char* load_matrices<matrices, transposed>(void* const(&lanes)[32])
+INSTANTIATE(1, false);
+INSTANTIATE(1, true);
+INSTANTIATE(2, false);
+INSTANTIATE(2, true);
+INSTANTIATE(4, false);
+INSTANTIATE(4, true);
 
 template <bool bfloat16>
 const char* multiply_add(void* const (&lanes)[32]) {
-  uint32_t a_codes[16][8], b_codes[8][8];  // pairs along k; B as [n][k]
-  alignas(32) float sum[16][8];
-  for (int lane = 0; lane < 32; ++lane) {
-    const Operands& of = *static_cast<Operands*>(lanes[lane]);
-    const int g = lane >> 2, t = lane & 3;
-    a_codes[g][t] = of.a[0], a_codes[g + 8][t] = of.a[1];
-    a_codes[g][t + 4] = of.a[2], a_codes[g + 8][t + 4] = of.a[3];
-    b_codes[g][t] = of.b[0], b_codes[g][t + 4] = of.b[1];
-    std::memcpy(&sum[g][2 * t], of.d, 8), std::memcpy(&sum[g + 8][2 * t], of.d + 2, 8);
+  const auto of = [&](int lane) -> const MmaOperands& {
+    return *static_cast<const MmaOperands*>(lanes[lane]);
+  };
+  const int rows = of(0).rows, columns = of(0).columns;
+  alignas(32) float a[16][16], b[kMostColumns][16][8], sum[16][8];
+  for (int j = 0; j < columns; ++j) {
+    uint16_t codes[16][8];
+    for (int lane = 0; lane < 32; ++lane) {
+      const uint32_t* registers = of(lane).b + j * 2;
+      const int g = lane >> 2, t = lane & 3;
+      for (int i = 0; i < 2; ++i) {
+        codes[2 * t + 8 * i][g] = static_cast<uint16_t>(registers[i]);
+        codes[2 * t + 8 * i + 1][g] = static_cast<uint16_t>(registers[i] >> 16);
+      }
+    }
+    decode<bfloat16>(codes, b[j][0], 128);
   }
-  alignas(32) float a[16][16], b_columns[8][16], b[16][8];
-  decode<bfloat16>(a_codes, a[0], 256);
-  decode<bfloat16>(b_codes, b_columns[0], 128);
-  for (int k = 0; k < 16; ++k) {
-    for (int n = 0; n < 8; ++n) b[k][n] = b_columns[n][k];
-  }
-  add_product(a, b, sum);
-  for (int lane = 0; lane < 32; ++lane) {
-    const int g = lane >> 2, t = lane & 3;
-    float* d = static_cast<Operands*>(lanes[lane])->d;
-    std::memcpy(d, &sum[g][2 * t], 8), std::memcpy(d + 2, &sum[g + 8][2 * t], 8);
+  for (int i = 0; i < rows; ++i) {
+    uint32_t codes[16][8];  // pairs along k
+    for (int lane = 0; lane < 32; ++lane) {
+      const uint32_t* registers = of(lane).a + i * 4;
+      const int g = lane >> 2, t = lane & 3;
+      codes[g][t] = registers[0], codes[g + 8][t] = registers[1];
+      codes[g][t + 4] = registers[2], codes[g + 8][t + 4] = registers[3];
+    }
+    decode<bfloat16>(codes, a[0], 256);
+    for (int j = 0; j < columns; ++j) {
+      const auto d = [&](int lane) { return of(lane).d + (i * columns + j) * 4; };
+      for (int lane = 0; lane < 32; ++lane) {
+        const int g = lane >> 2, t = lane & 3;
+        std::memcpy(&sum[g][2 * t], d(lane), 8), std::memcpy(&sum[g + 8][2 * t], d(lane) + 2, 8);
+      }
+      add_product(a, b[j], sum);
+      for (int lane = 0; lane < 32; ++lane) {
+        const int g = lane >> 2, t = lane & 3;
+        std::memcpy(d(lane), &sum[g][2 * t], 8), std::memcpy(d(lane) + 2, &sum[g + 8][2 * t], 8);
+      }
+    }
   }
   return nullptr;
 }
 
-}  // namespace
-
-template <int matrices, bool transposed>
-void load_matrices(uint32_t* registers, const void* row, Site site) {
-  static constexpr WarpCollective kOperation{"ldmatrix", load_rows<matrices, transposed>};
-  if (running_block == nullptr) throw NotInBlock{site};
-  if (running_block->current() % 32 < 8 * matrices) {
-    if (reinterpret_cast<uintptr_t>(row) % 16 != 0) {
-      running_block->fail_here(Failure::wrong_access, site,
-                               fmt::format("ldmatrix at {}:{}: the row address {:#x} is not a multiple of 16",
-                                           site.file, site.line, reinterpret_cast<uintptr_t>(row)));
-    }
-    if (observer != nullptr) observer->access(__builtin_return_address(0), row, 16, Access::read);
-  }
-  Rows rows{registers, row};
-  warp_collective(kOperation, &rows, site);
-}
-template void load_matrices<1, false>(uint32_t*, const void*, Site);
-template void load_matrices<1, true>(uint32_t*, const void*, Site);
-template void load_matrices<2, false>(uint32_t*, const void*, Site);
-template void load_matrices<2, true>(uint32_t*, const void*, Site);
-template void load_matrices<4, false>(uint32_t*, const void*, Site);
-template void load_matrices<4, true>(uint32_t*, const void*, Site);
-
-template <bool bfloat16>
-void multiply_add_16x8x16(float* d, const uint32_t* a, const uint32_t* b, Site site) {
-  static constexpr WarpCollective kOperation{"mma", multiply_add<bfloat16>};
-  Operands operands{d, a, b};
-  warp_collective(kOperation, &operands, site);
-}
-template void multiply_add_16x8x16<false>(float*, const uint32_t*, const uint32_t*, Site);
-template void multiply_add_16x8x16<true>(float*, const uint32_t*, const uint32_t*, Site);
+template const char* multiply_add<false>(void* const (&lanes)[32]);
+template const char* multiply_add<true>(void* const (&lanes)[32]);
 
 }  // namespace hostcuda

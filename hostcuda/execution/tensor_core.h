@@ -1,19 +1,40 @@
 // ldmatrix and mma on a CPU: operations that a warp's 32 lanes make together. Used through
-// hostcuda/portable/tensor_core.h; `mma.h` has CUDA's own interface.
+// hostcuda/portable/tensor_core.h, which calls warp_collective() itself: each function that a fiber returns
+// from after a switch costs it a mispredicted return.
 #pragma once
 
 #include <cstdint>
 
-#include "cuda_runtime.h"
+#include "hostcuda/execution/warp_collective.h"
 
 namespace hostcuda {
 
-// ldmatrix of 1, 2 or 4 matrices into as many registers. `row` counts in the first 8·matrices lanes.
+// What a lane brings to `count` times ldmatrix of 1, 2 or 4 matrices: rows[i], and where as many registers
+// each go. The rows of the first 8·matrices lanes count.
+struct MatrixRows {
+  uint32_t* registers;
+  const void* const* rows;
+  int count;
+};
+// Before it: checks the current thread's rows, and tells an observer of them.
+void check_rows(const MatrixRows& rows, int matrices, Site site);
 template <int matrices, bool transposed>
-void load_matrices(uint32_t* registers, const void* row, Site site);
+const char* load_matrices(void* const (&lanes)[32]);
+template <int matrices, bool transposed>
+constexpr WarpCollective kLoadMatrices{"ldmatrix", load_matrices<matrices, transposed>};
 
-// d += a · b for a 16×16 tile of A, a 16×8 tile of B, of fp16 or bf16.
+// What it brings to d[i][j] += a[i] · b[j]: 16×16 tiles of A, 16×8 tiles of B, of fp16 or bf16; 4, 4 and 2
+// registers a tile.
+struct MmaOperands {
+  float* d;
+  const uint32_t* a;
+  const uint32_t* b;
+  int rows, columns;
+};
+constexpr int kMostColumns = 8;
 template <bool bfloat16>
-void multiply_add_16x8x16(float* d, const uint32_t* a, const uint32_t* b, Site site);
+const char* multiply_add(void* const (&lanes)[32]);
+template <bool bfloat16>
+constexpr WarpCollective kMultiplyAdd{"mma", multiply_add<bfloat16>};
 
 }  // namespace hostcuda

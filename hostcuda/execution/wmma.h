@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "cuda_runtime.h"
+#include "hostcuda/execution/warp_collective.h"
 
 namespace hostcuda {
 
@@ -20,10 +20,25 @@ struct FragmentTransfer {
   unsigned int leading;  // rows or columns begin at multiples of 16 bytes, the matrix at one of 32
   bool column_major;
 };
-void load_fragment(FragmentTransfer transfer, Site site);
-void store_fragment(FragmentTransfer transfer, Site site);
+// Before it: checks the current thread's pointer and leading dimension, and tells an observer of its share.
+void check_transfer(const FragmentTransfer& transfer, bool store, Site site);
+template <typename T, bool store>
+const char* transfer_fragment(void* const (&lanes)[32]);
+template <typename T>  // uint16_t for the codes of fp16 and bf16, or float
+constexpr WarpCollective kLoadFragment{"wmma::load_matrix_sync", transfer_fragment<T, false>};
+template <typename T>
+constexpr WarpCollective kStoreFragment{"wmma::store_matrix_sync", transfer_fragment<T, true>};
 
 // d = a · b + c, where a and b hold fp16 or bf16 codes.
-void multiply_add_fragments(bool bfloat16, float* d, const void* a, const void* b, const float* c, Site site);
+struct FragmentOperands {
+  float* d;
+  const void* a;
+  const void* b;
+  const float* c;
+};
+template <bool bfloat16>
+const char* multiply_add_fragments(void* const (&lanes)[32]);
+template <bool bfloat16>
+constexpr WarpCollective kMultiplyAddFragments{"wmma::mma_sync", multiply_add_fragments<bfloat16>};
 
 }  // namespace hostcuda

@@ -55,28 +55,44 @@ __forceinline__ void load_matrix_sync(hostcuda_fragment<Use, T, Layout>& f, cons
                                       unsigned int leading, HOSTCUDA_SITE) {
   static_assert(std::is_same_v<Layout, row_major> || std::is_same_v<Layout, col_major>);
   constexpr auto kUse = std::is_same_v<Use, matrix_a> ? hostcuda::FragmentUse::a : hostcuda::FragmentUse::b;
-  hostcuda::load_fragment({kUse, f.num_elements, sizeof(T), f.x, const_cast<T*>(matrix), leading,
-                           std::is_same_v<Layout, col_major>},
-                          {file, line});
+  hostcuda::FragmentTransfer transfer{kUse,
+                                      f.num_elements,
+                                      sizeof(T),
+                                      f.x,
+                                      const_cast<T*>(matrix),
+                                      leading,
+                                      std::is_same_v<Layout, col_major>};
+  hostcuda::check_transfer(transfer, false, {file, line});
+  hostcuda::warp_collective(hostcuda::kLoadFragment<uint16_t>, &transfer, {file, line});
 }
 __forceinline__ void load_matrix_sync(hostcuda_accumulator& f, const float* matrix, unsigned int leading,
                                       layout_t layout, HOSTCUDA_SITE) {
-  hostcuda::load_fragment({hostcuda::FragmentUse::accumulator, f.num_elements, sizeof(float), f.x,
-                           const_cast<float*>(matrix), leading, layout == mem_col_major},
-                          {file, line});
+  hostcuda::FragmentTransfer transfer{
+      hostcuda::FragmentUse::accumulator, f.num_elements, sizeof(float),          f.x,
+      const_cast<float*>(matrix),         leading,        layout == mem_col_major};
+  hostcuda::check_transfer(transfer, false, {file, line});
+  hostcuda::warp_collective(hostcuda::kLoadFragment<float>, &transfer, {file, line});
 }
 __forceinline__ void store_matrix_sync(float* matrix, const hostcuda_accumulator& f, unsigned int leading,
                                        layout_t layout, HOSTCUDA_SITE) {
-  hostcuda::store_fragment({hostcuda::FragmentUse::accumulator, f.num_elements, sizeof(float),
-                            const_cast<float*>(f.x), matrix, leading, layout == mem_col_major},
-                           {file, line});
+  hostcuda::FragmentTransfer transfer{hostcuda::FragmentUse::accumulator,
+                                      f.num_elements,
+                                      sizeof(float),
+                                      const_cast<float*>(f.x),
+                                      matrix,
+                                      leading,
+                                      layout == mem_col_major};
+  hostcuda::check_transfer(transfer, true, {file, line});
+  hostcuda::warp_collective(hostcuda::kStoreFragment<float>, &transfer, {file, line});
 }
 
 template <typename T, typename ALayout, typename BLayout>
 __forceinline__ void mma_sync(hostcuda_accumulator& d, const hostcuda_fragment<matrix_a, T, ALayout>& a,
                               const hostcuda_fragment<matrix_b, T, BLayout>& b, const hostcuda_accumulator& c,
                               HOSTCUDA_SITE) {
-  hostcuda::multiply_add_fragments(std::is_same_v<T, __nv_bfloat16>, d.x, a.x, b.x, c.x, {file, line});
+  hostcuda::FragmentOperands operands{d.x, a.x, b.x, c.x};
+  hostcuda::warp_collective(hostcuda::kMultiplyAddFragments<std::is_same_v<T, __nv_bfloat16>>, &operands,
+                            {file, line});
 }
 #undef HOSTCUDA_SITE
 

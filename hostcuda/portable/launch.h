@@ -12,6 +12,7 @@
 //   launch_flat<relu<float>>(blocks_for(n, 256), 256, stream, x, y, n);
 //
 //   LATHE_DYNAMIC_SHARED(float, tile);                                      // inside a kernel: float* tile
+//   LATHE_UNROLL for (…)                     // nvcc unrolls the loop: arrays it indexes stay in registers
 //
 // launch: any kernel. launch_flat: kernels with neither barriers nor warp operations; on a CPU they are a
 // plain loop over the threads. With LATHE_FLAT after the last parameter (nothing under nvcc) and the index
@@ -32,6 +33,7 @@
 
 #ifdef __CUDACC__
 
+#define LATHE_UNROLL _Pragma("unroll")
 #define LATHE_FLAT
 #define LATHE_DYNAMIC_SHARED(type, name)                                  \
   extern __shared__ __align__(1024) unsigned char lathe_dynamic_shared[]; \
@@ -67,6 +69,7 @@ cudaError_t launch_flat(dim3 grid, dim3 block, cudaStream_t stream, Args&&... ar
 
 #include "hostcuda/execution/launch.h"
 
+#define LATHE_UNROLL
 #ifdef LATHE_TRACED
 #define LATHE_FLAT
 #else

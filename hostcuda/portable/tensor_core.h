@@ -13,6 +13,12 @@
 //   ldmatrix_x4         of 16 rows of A stored [m][k]    gives a[0 … 3]
 //   ldmatrix_x4_trans   of 16 rows of B stored [k][n]    gives b[0], b[1] of columns 0–7 and of columns 8–15
 //
+// Both take arrays of operands too: what follows in the kernel is a loop over them, but on a CPU the warp
+// meets once for all, which is where its time goes.
+//   ldmatrix_x4(a, [&](int i) { return &tile[16 * i + lane % 16][lane / 16 * 8]; });    // uint32_t
+//   a[rows][4] mma_m16n8k16<T>(d, a, b);    // d[i][2j], d[i][2j+1] += a[i] · b[j], b as ldmatrix_x4_trans
+//   gives it
+//
 // fp16 runs on sm_75 too, as two mma.m16n8k8. bf16 does not exist there: the kernel traps, and a launcher
 // refuses before (kTensorCoresTake says it in device code).
 #pragma once
@@ -90,6 +96,30 @@ __device__ __forceinline__ void mma_m16n8k16(float (&d)[4], const uint32_t (&a)[
 #endif
 }
 
+template <int count, typename RowOf>
+__device__ __forceinline__ void ldmatrix_x4(uint32_t (&registers)[count][4], RowOf row) {
+#pragma unroll
+  for (int i = 0; i < count; ++i) ldmatrix_x4(registers[i], row(i));
+}
+template <int count, typename RowOf>
+__device__ __forceinline__ void ldmatrix_x4_trans(uint32_t (&registers)[count][4], RowOf row) {
+#pragma unroll
+  for (int i = 0; i < count; ++i) ldmatrix_x4_trans(registers[i], row(i));
+}
+
+template <typename T, int rows, int pairs>
+__device__ __forceinline__ void mma_m16n8k16(float (&d)[rows][2 * pairs][4], const uint32_t (&a)[rows][4],
+                                             const uint32_t (&b)[pairs][4]) {
+#pragma unroll
+  for (int i = 0; i < rows; ++i) {
+#pragma unroll
+    for (int j = 0; j < 2 * pairs; ++j) {
+      const uint32_t column[2] = {b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]};
+      mma_m16n8k16<T>(d[i][j], a[i], column);
+    }
+  }
+}
+
 }  // namespace lathe
 
 #else
@@ -103,22 +133,53 @@ constexpr bool kTensorCoresTake = std::is_same_v<T, __half> || std::is_same_v<T,
 
 // Inlined always: a tracer is given the address of the call in the kernel.
 #define LATHE_SITE const char *file = __builtin_FILE(), int line = __builtin_LINE()
-#define LATHE_LDMATRIX(count)                                                                                \
-  __forceinline__ void ldmatrix_x##count(uint32_t(&registers)[count], const void* row, LATHE_SITE) {         \
-    hostcuda::load_matrices<count, false>(registers, row, {file, line});                                     \
-  }                                                                                                          \
-  __forceinline__ void ldmatrix_x##count##_trans(uint32_t(&registers)[count], const void* row, LATHE_SITE) { \
-    hostcuda::load_matrices<count, true>(registers, row, {file, line});                                      \
+template <int matrices, bool transposed>
+__forceinline__ void load_matrices(uint32_t* registers, const void* const* rows, int count, LATHE_SITE) {
+  hostcuda::MatrixRows brought{registers, rows, count};
+  hostcuda::check_rows(brought, matrices, {file, line});
+  hostcuda::warp_collective(hostcuda::kLoadMatrices<matrices, transposed>, &brought, {file, line});
+}
+#define LATHE_LDMATRIX(matrices, suffix, transposed)                                                 \
+  __forceinline__ void ldmatrix_x##matrices##suffix(uint32_t(&registers)[matrices], const void* row, \
+                                                    LATHE_SITE) {                                    \
+    load_matrices<matrices, transposed>(registers, &row, 1, file, line);                             \
   }
-LATHE_LDMATRIX(1)
-LATHE_LDMATRIX(2)
-LATHE_LDMATRIX(4)
+LATHE_LDMATRIX(1, , false)
+LATHE_LDMATRIX(1, _trans, true)
+LATHE_LDMATRIX(2, , false)
+LATHE_LDMATRIX(2, _trans, true)
+LATHE_LDMATRIX(4, , false)
+LATHE_LDMATRIX(4, _trans, true)
 #undef LATHE_LDMATRIX
 
+template <int count, typename RowOf>
+__forceinline__ void ldmatrix_x4(uint32_t (&registers)[count][4], RowOf row, LATHE_SITE) {
+  const void* rows[count];
+  for (int i = 0; i < count; ++i) rows[i] = row(i);
+  load_matrices<4, false>(registers[0], rows, count, file, line);
+}
+template <int count, typename RowOf>
+__forceinline__ void ldmatrix_x4_trans(uint32_t (&registers)[count][4], RowOf row, LATHE_SITE) {
+  const void* rows[count];
+  for (int i = 0; i < count; ++i) rows[i] = row(i);
+  load_matrices<4, true>(registers[0], rows, count, file, line);
+}
+
+template <typename T>
+__forceinline__ void multiply_add(hostcuda::MmaOperands operands, LATHE_SITE) {
+  static_assert(kTensorCoresTake<T>);
+  hostcuda::warp_collective(hostcuda::kMultiplyAdd<std::is_same_v<T, __nv_bfloat16>>, &operands,
+                            {file, line});
+}
 template <typename T>
 __forceinline__ void mma_m16n8k16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], LATHE_SITE) {
-  static_assert(kTensorCoresTake<T>);
-  hostcuda::multiply_add_16x8x16<std::is_same_v<T, __nv_bfloat16>>(d, a, b, {file, line});
+  multiply_add<T>({d, a, b, 1, 1}, file, line);
+}
+template <typename T, int rows, int pairs>
+__forceinline__ void mma_m16n8k16(float (&d)[rows][2 * pairs][4], const uint32_t (&a)[rows][4],
+                                  const uint32_t (&b)[pairs][4], LATHE_SITE) {
+  static_assert(2 * pairs <= hostcuda::kMostColumns);
+  multiply_add<T>({d[0][0], a[0], b[0], rows, 2 * pairs}, file, line);
 }
 #undef LATHE_SITE
 
