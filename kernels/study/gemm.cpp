@@ -77,7 +77,11 @@ std::vector<Shape> shapes(Purpose purpose, bool epilogue) {
     case Purpose::time:
       return {{4096, 4096, 4096, 0, 0, epilogue}};
     case Purpose::check_quick:
-      return {{1, 1, 1}, {129, 67, 33, 3, 1, epilogue}, {64, 128, 64, 0, 0, epilogue}};
+      return {{1, 1, 1},
+              {129, 67, 33, 3, 1, epilogue},
+              {64, 128, 64, 0, 0, epilogue},
+              {130, 136, 200, 0, 0, epilogue},
+              {65, 34, 18, 0, 0, epilogue}};
     case Purpose::check:
       break;
   }
@@ -115,8 +119,27 @@ Rung fp32_rung(int number, const char* name, void (*launcher)(const Gemm<float>&
           in_engine};
 }
 
+Rung tensor_core_rung(int number, const char* name, void (*fp16)(const Gemm<__half>&, cudaStream_t),
+                      void (*bf16)(const Gemm<__nv_bfloat16>&, cudaStream_t)) {
+  return {"gemm", number, name, {Element::fp16, Element::bf16}, [=](Purpose purpose, Element element) {
+            return element == Element::fp16 ? trials(fp16, purpose, element, true)
+                                            : trials(bf16, purpose, element, true);
+          }};
+}
+
 }  // namespace
 
-std::vector<Rung> gemm_rungs() { return {fp32_rung(1, "naive", kernels::gemm_naive)}; }
+std::vector<Rung> gemm_rungs() {
+  return {fp32_rung(1, "naive", kernels::gemm_naive),
+          fp32_rung(2, "coalesced", kernels::gemm_coalesced),
+          fp32_rung(3, "shared_tile", kernels::gemm_shared_tile),
+          fp32_rung(4, "register_tile_1d", kernels::gemm_register_tile_1d),
+          fp32_rung(5, "register_tile_2d", kernels::gemm_register_tile_2d),
+          fp32_rung(6, "vectorised", kernels::gemm_vectorised),
+          fp32_rung(7, "warp_tile", kernels::gemm_warp_tile),
+          fp32_rung(8, "double_buffered", kernels::gemm_double_buffered),
+          tensor_core_rung(9, "wmma", kernels::gemm_wmma, kernels::gemm_wmma),
+          tensor_core_rung(10, "mma_pipelined", kernels::gemm_mma_pipelined, kernels::gemm_mma_pipelined)};
+}
 
 }  // namespace lathe::study
