@@ -10,5 +10,7 @@ std::vector<Rung> softmax_rungs();      // softmax.cpp
 std::vector<Rung> elementwise_rungs();  // elementwise.cpp
 std::vector<Rung> optimizer_rungs();    // optimizer.cpp
 std::vector<Rung> reduce_rungs();       // reduce.cpp
+std::vector<Rung> batchnorm_rungs();    // batchnorm.cpp
+std::vector<Rung> transpose_rungs();    // transpose.cpp
 
 }  // namespace lathe::study

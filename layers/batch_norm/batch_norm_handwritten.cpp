@@ -1,5 +1,6 @@
 // Batch normalisation through our own kernels.
-#include "kernels/batchnorm/batchnorm.h"
+#include "kernels/batchnorm/inference.h"
+#include "kernels/batchnorm/ladder.h"
 #include "layers/step.h"
 
 namespace lathe {
@@ -13,11 +14,11 @@ Prepared prepare_training(const Call& call, const Options&) {
   return kernel_step(
       [shape = activation(call.inputs[0]), epsilon = call.attributes.real("epsilon"),
        momentum = call.attributes.real("momentum")](const Bindings& b, cudaStream_t stream) {
-        kernels::batch_norm_statistics(b.in<float>(0), b.out<float>(1), b.out<float>(2), b.out<float>(3),
-                                       b.out<float>(4), shape, momentum, stream);
-        kernels::batch_norm_apply(b.in<float>(0), b.in<float>(1), b.in<float>(2), b.out<float>(1),
-                                  b.out<float>(2), b.out<float>(0), shape, epsilon,
-                                  static_cast<float*>(b.workspace), stream);
+        kernels::batch_norm_two_pass(
+            kernels::BatchNorm{b.in<float>(0), b.in<float>(1), b.in<float>(2), b.out<float>(0),
+                               b.out<float>(1), b.out<float>(2), b.out<float>(3), b.out<float>(4), shape,
+                               momentum, epsilon, static_cast<float*>(b.workspace)},
+            stream);
       },
       channel_bytes(call, 1));
 }
@@ -27,9 +28,11 @@ Prepared prepare_backward(const Call& call, const Options&) {
   return kernel_step(
       [shape = activation(call.inputs[0]), epsilon = call.attributes.real("epsilon")](const Bindings& b,
                                                                                       cudaStream_t stream) {
-        kernels::batch_norm_gradient(b.in<float>(0), b.in<float>(1), b.in<float>(2), b.in<float>(3),
-                                     b.in<float>(4), b.out<float>(0), b.out<float>(1), b.out<float>(2), shape,
-                                     epsilon, static_cast<float*>(b.workspace), stream);
+        kernels::batch_norm_welford(
+            kernels::BatchNormGradient{b.in<float>(0), nullptr, b.in<float>(1), b.in<float>(2),
+                                       b.in<float>(3), b.in<float>(4), b.out<float>(0), b.out<float>(1),
+                                       b.out<float>(2), shape, epsilon, static_cast<float*>(b.workspace)},
+            stream);
       },
       channel_bytes(call, 3));
 }
@@ -39,9 +42,9 @@ Prepared prepare_inference(const Call& call, const Options&) {
   return kernel_step(
       [shape = activation(call.inputs[0]), epsilon = call.attributes.real("epsilon")](const Bindings& b,
                                                                                       cudaStream_t stream) {
-        kernels::batch_norm_apply(b.in<float>(0), b.in<float>(1), b.in<float>(2), b.in<float>(3),
-                                  b.in<float>(4), b.out<float>(0), shape, epsilon,
-                                  static_cast<float*>(b.workspace), stream);
+        kernels::batch_norm_inference(b.in<float>(0), b.in<float>(1), b.in<float>(2), b.in<float>(3),
+                                      b.in<float>(4), b.out<float>(0), shape, epsilon,
+                                      static_cast<float*>(b.workspace), stream);
       },
       channel_bytes(call, 1));
 }
