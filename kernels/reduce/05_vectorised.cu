@@ -1,9 +1,8 @@
 // Reduction, rung 5: two passes of wide loads.  result[1] = Σ f(x[n]), added in fp64.
 //
-// Idea.        As many blocks as fill a GPU, each walking through x with four floats a load, leave so few
-// sums
-//              that one more block ends it: two launches for any n. Each thread adds many elements, so it
-//              does so in fp64, which costs nothing where memory is what a thread waits for.
+// Idea.        As many blocks as fill a GPU walk through x, four floats a load, and leave so few sums that
+//              one more block ends it: two launches for any n. A thread adds many elements, so it does that
+//              in fp64, which costs nothing where memory is what a thread waits for.
 // Bytes.       4 an element from global memory, 512 for each request of a warp.
 // Operations.  1 an element (2 for squares), in fp64.
 // Bound.       Memory bandwidth.
