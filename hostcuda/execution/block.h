@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hostcuda/execution/fibers.h"
@@ -31,8 +32,13 @@ class TurnSet {
       words_[w] = bits == 64 ? ~0ull : (1ull << bits) - 1;
     }
   }
-  void set(int i) { words_[i / 64] |= 1ull << (i % 64); }
-  void clear(int i) { words_[i / 64] &= ~(1ull << (i % 64)); }
+  void set(unsigned int i) { words_[i / 64] |= 1ull << (i % 64); }
+  bool contains(unsigned int i) const { return (words_[i / 64] >> (i % 64) & 1) != 0; }
+  // Takes all members of `other`, which is empty afterwards.
+  void take(TurnSet& other) {
+    for (int w = 0; w < kWords; ++w) words_[w] |= std::exchange(other.words_[w], 0);
+  }
+  void clear(unsigned int i) { words_[i / 64] &= ~(1ull << (i % 64)); }
   // The first member at or after `from`, going round; -1 if there is none.
   int next(unsigned int from) const {
     unsigned int w = from / 64;
@@ -46,27 +52,33 @@ class TurnSet {
   }
 
  private:
-  static constexpr int kWords = kMaxThreads / 64;
+  static constexpr int kWords = kMaxThreads / 64 + 1;  // the turn after the last one is never a member
   std::array<uint64_t, kWords> words_{};
 };
 
 struct Failed {};  // unwinds a fiber after Block::fail
 
-enum class State : uint8_t { ready, at_barrier, at_warp_operation, exited };
-
-// One cache line: the scheduler's cost is the lines that it touches for each thread.
-struct alignas(64) Thread {
-  Fiber* fiber = nullptr;  // null: not started
-  uint64_t value = 0;      // what it brings to a warp operation, then what it gets
-  Site site{};             // where it waits
+// What a switch between threads touches of each, in the order of turns: few bytes, because the cost is the
+// cache lines.
+struct Turn {
+  StackPosition position = nullptr;  // where the thread goes on; null: it has not started
   uint3 index{};
-  int turn = 0;  // its place in the order of turns
+  uint16_t thread = 0;
+  uint16_t fiber = 0;  // the stack that it runs on
+};
+static_assert(sizeof(Turn) == 24);
+
+enum class State : uint8_t { ready, at_warp_operation, exited };
+
+// What warp operations keep of each thread.
+struct Thread {
+  uint64_t value = 0;  // what it brings, then what it gets
+  Site site{};         // where it waits
   unsigned int mask = 0;
   uint8_t source = 0;
   State state = State::ready;
   WarpKind kind{};
 };
-static_assert(sizeof(Thread) == 64);
 
 // What a lane brings to WarpKind::collective; its `value` is the address.
 struct Contribution {
@@ -92,7 +104,7 @@ class Block {
 
   std::string run(const KernelInfo& kernel, const std::function<void()>& body, int64_t index,
                   ThreadOrder order, bool poison_shared);
-  int wait_at_barrier(BarrierKind kind, bool predicate, Site site);
+  int barrier(BarrierKind kind, bool predicate, Site site);
   uint64_t wait_for_warp(WarpKind kind, unsigned int mask, uint64_t value, int source, Site site);
   void yield();  // lets another thread run first, if one can
   // Gives the block up at the current thread without unwinding, for code that exceptions cannot pass.
@@ -103,29 +115,31 @@ class Block {
   void* arena() { return arena_.get(); }
   size_t arena_bytes() const { return kernel_->shared_bytes; }
   const Stacks& stacks() const { return stacks_; }
-  int current() const { return current_; }
+  int current() const { return turns_[turn_].thread; }
   int count() const { return count_; }
   uint64_t serial() const { return serial_; }  // 1 for the first block that this CPU thread runs
-  uint3 thread_index(int thread) const { return threads_[thread].index; }
+  uint3 thread_index(int thread) const { return turns_[turn_of_[thread]].index; }
 
  private:
   static constexpr size_t kArenaBytes = 256 * 1024;
 
-  static void fiber_entry(boost::context::detail::transfer_t arrival);
+  static void fiber_entry();
   void run_threads();
   void set_order(ThreadOrder order, int64_t index);
-  void resume(int thread);
-  void switch_to(int thread, int next);
-  int next_thread();
+  void switch_to(unsigned int next);
+  void start(unsigned int turn);
+  void leave_block();
+  unsigned int next_turn();
   void thread_exited(int thread);
   void finish_barrier();
   bool try_warp(int warp, int lane);
   bool try_collective(int warp, int lane);
   bool release_active_masks();
   void check_masks(int warp, int lane);
+  bool at_barrier(int thread) const { return at_barrier_.contains(turn_of_[thread]); }
   void wake(int thread) {
     threads_[thread].state = State::ready;
-    ready_.set(threads_[thread].turn);
+    ready_.set(turn_of_[thread]);
   }
   // Cold and out of line, which keeps the frames of waiting threads small.
   [[noreturn, gnu::cold, gnu::noinline]] void fail(Failure kind, int thread, Site site,
@@ -140,20 +154,22 @@ class Block {
 
   std::unique_ptr<char, decltype(&std::free)> arena_;
   Stacks stacks_;
-  std::vector<Fiber*> free_fibers_;
-  size_t used_fibers_ = 0;
-  Fiber main_;
+  std::vector<uint16_t> free_fibers_;
+  uint16_t used_fibers_ = 0;
+  Fiber main_fiber_;
+  StackPosition main_position_ = nullptr;
 
   const KernelInfo* kernel_ = nullptr;
   const std::function<void()>* body_ = nullptr;
-  dim3 dim_{0, 0, 0};
   uint3 block_index_{};
-  int count_ = 0, live_ = 0, current_ = 0;
+  int count_ = 0, live_ = 0;
+  unsigned int turn_ = 0;  // the current thread's
   uint64_t serial_ = 0;
-  std::array<Thread, kMaxThreads> threads_;
-  std::array<int, kMaxThreads> thread_at_{};  // by turn
+  std::array<Turn, kMaxThreads + 1> turns_;
+  std::array<uint16_t, kMaxThreads> turn_of_{};  // by thread
+  std::array<Thread, kMaxThreads> threads_;      // by thread
   std::array<Warp, kMaxWarps> warps_;
-  TurnSet ready_;
+  TurnSet ready_, at_barrier_;
   Barrier barrier_;
   std::string error_;
 };

@@ -20,16 +20,16 @@ std::string describe(uint3 v) { return fmt::format("({},{},{})", v.x, v.y, v.z);
 
 std::string Block::thread_name(int thread) const {
   return fmt::format("kernel {}, block {}, thread {}", kernel_->name, describe(block_index_),
-                     describe(threads_[thread].index));
+                     describe(thread_index(thread)));
 }
 
 std::string Block::waits_at(int thread) const {
   const Thread& t = threads_[thread];
-  if (t.state == State::at_barrier) {
-    return fmt::format("thread {} waits at __syncthreads ({})", describe(threads_[thread].index),
-                       describe(t.site));
+  if (at_barrier(thread)) {
+    return fmt::format("thread {} waits at __syncthreads ({})", describe(thread_index(thread)),
+                       describe(barrier_.site));
   }
-  return fmt::format("thread {} waits at {} with mask {:#010x} ({})", describe(threads_[thread].index),
+  return fmt::format("thread {} waits at {} with mask {:#010x} ({})", describe(thread_index(thread)),
                      operation_of(t), t.mask, describe(t.site));
 }
 
@@ -41,21 +41,21 @@ void Block::fail(Failure kind, int thread, Site site, const std::string& message
 }
 
 void Block::fail_here(Failure kind, Site site, const std::string& message) {
-  fail(kind, current_, site, message);
+  fail(kind, current(), site, message);
 }
 
 void Block::abandon(Failure kind, const std::string& message) {
   if (observer != nullptr) observer->thread_ends();
-  error_ = thread_name(current_) + ": " + message;
-  if (observer != nullptr) observer->fails(kind, current_, {"", 0}, message);
-  switch_fiber(*threads_[current_].fiber, main_, true);
+  error_ = thread_name(current()) + ": " + message;
+  if (observer != nullptr) observer->fails(kind, current(), {"", 0}, message);
+  leave_block();
   std::abort();  // nobody resumes an abandoned fiber
 }
 
 void Block::fail_divergent(int thread, Site site) {
   fail(Failure::divergent_barrier, thread, site,
        fmt::format("divergent barrier: this thread waits at {}, thread {} at {}", describe(site),
-                   describe(threads_[barrier_.first].index), describe(barrier_.site)));
+                   describe(thread_index(barrier_.first)), describe(barrier_.site)));
 }
 
 void Block::fail_mask(int thread, int other) {
@@ -66,7 +66,7 @@ void Block::fail_mask(int thread, int other) {
          fmt::format("{} lacks the calling lane {}", call, thread % kWarp));
   fail(Failure::wrong_warp_operation, thread, a.site,
        fmt::format("{}, but thread {} of the same warp came with {:#010x}", call,
-                   describe(threads_[other].index), b.mask));
+                   describe(thread_index(other)), b.mask));
 }
 
 void Block::fail_source(int thread) {
@@ -84,14 +84,14 @@ void Block::fail_collective(int thread, const std::string& message) {
 
 void Block::fail_stuck() {
   std::string message = "deadlock: ";
-  int first = -1, told = 0;
-  const Thread* last = nullptr;
+  int first = -1, told = 0, last = -1;
   for (int i = 0; i < count_; ++i) {
     const Thread& t = threads_[i];
     if (t.state == State::exited) continue;
     if (first < 0) first = i;
-    bool same = last != nullptr && last->state == t.state && last->site == t.site && last->mask == t.mask;
-    last = &t;
+    const bool same = last >= 0 && at_barrier(last) == at_barrier(i) &&
+                      (at_barrier(i) || (threads_[last].site == t.site && threads_[last].mask == t.mask));
+    last = i;
     if (same) continue;
     if (told++ == 4) {
       message += "; …";
@@ -99,9 +99,8 @@ void Block::fail_stuck() {
     }
     message += (told > 1 ? "; " : "") + waits_at(i);
   }
-  const Thread& t = threads_[first];
-  fail(t.state == State::at_barrier ? Failure::divergent_barrier : Failure::wrong_warp_operation, first,
-       t.site, message);
+  fail(at_barrier(first) ? Failure::divergent_barrier : Failure::wrong_warp_operation, first,
+       at_barrier(first) ? barrier_.site : threads_[first].site, message);
 }
 
 }  // namespace hostcuda

@@ -17,17 +17,25 @@ __thread Block* running_block = nullptr;
 Observer* observer = nullptr;
 
 void Block::set_order(ThreadOrder order, int64_t index) {
-  std::iota(thread_at_.begin(), thread_at_.begin() + count_, 0);
+  const int count = count_;
+  std::iota(turn_of_.begin(), turn_of_.begin() + count, 0);
   if (order.kind == ThreadOrder::reverse) {
-    std::reverse(thread_at_.begin(), thread_at_.begin() + count_);
+    std::reverse(turn_of_.begin(), turn_of_.begin() + count);
   } else if (order.kind != ThreadOrder::forward) {
     uint64_t state = order.seed * 0x9e3779b97f4a7c15ull + static_cast<uint64_t>(index) + 1;
-    for (int i = count_ - 1; i > 0; --i) {
+    for (int i = count - 1; i > 0; --i) {
       state ^= state << 13, state ^= state >> 7, state ^= state << 17;  // xorshift64
-      std::swap(thread_at_[i], thread_at_[state % static_cast<uint64_t>(i + 1)]);
+      std::swap(turn_of_[i], turn_of_[state % static_cast<uint64_t>(i + 1)]);
     }
   }
-  for (int i = 0; i < count_; ++i) threads_[thread_at_[i]].turn = i;
+  uint3 at{};
+  for (int i = 0; i < count; ++i) {
+    Turn& turn = turns_[turn_of_[i]];
+    turn = {.position = nullptr, .index = at, .thread = static_cast<uint16_t>(i)};
+    if (++at.x < kernel_->block.x) continue;
+    at.x = 0;
+    if (++at.y == kernel_->block.y) at.y = 0, ++at.z;
+  }
 }
 
 std::string Block::run(const KernelInfo& kernel, const std::function<void()>& body, int64_t index,
@@ -35,23 +43,17 @@ std::string Block::run(const KernelInfo& kernel, const std::function<void()>& bo
   kernel_ = &kernel;
   body_ = &body;
   ++serial_;
-  const dim3 dim = kernel.block;
-  count_ = static_cast<int>(dim.x * dim.y * dim.z);
-  if (dim.x != dim_.x || dim.y != dim_.y || dim.z != dim_.z) {
-    dim_ = dim;
-    for (unsigned int i = 0; i < static_cast<unsigned int>(count_); ++i) {
-      threads_[i].index = {i % dim.x, i / dim.x % dim.y, i / dim.x / dim.y};
-    }
-  }
+  count_ = static_cast<int>(kernel.block.x * kernel.block.y * kernel.block.z);
   set_order(order, index);
   stacks_.reserve(static_cast<size_t>(count_));
   free_fibers_.clear();
   used_fibers_ = 0;
   live_ = count_;
   ready_.assign(count_);
+  at_barrier_.assign(0);
   barrier_ = {};
   error_.clear();
-  for (int i = 0; i < count_; ++i) threads_[i].fiber = nullptr, threads_[i].state = State::ready;
+  for (int i = 0; i < count_; ++i) threads_[i].state = State::ready;
   for (int w = 0; w * kWarp < count_; ++w) {
     int lanes = std::min(kWarp, count_ - w * kWarp);
     warps_[w] = {lanes == kWarp ? ~0u : (1u << lanes) - 1, 0, 0};
@@ -65,93 +67,105 @@ std::string Block::run(const KernelInfo& kernel, const std::function<void()>& bo
 #endif
   if (poison_shared) std::memset(arena_.get(), 0xff, kernel.shared_bytes);
   if (observer != nullptr) observer->block_begins(*this, kernel, block_index_);
-  current_ = thread_at_[0];
-  threads_[current_].fiber = &stacks_.prepare(used_fibers_++, fiber_entry);
-  switch_fiber(main_, *threads_[current_].fiber);
+  turn_ = 0;
+  start(0);
+  const Turn& first = turns_[0];
+  switch_fiber(main_fiber_, &main_position_, stacks_.fiber(first.fiber), first.position);
   if (observer != nullptr) observer->block_ends();
   return std::move(error_);
 }
 
-// Never returns: at the end of the block, or at an error, it switches back to the CPU thread's own stack.
-void Block::fiber_entry(boost::context::detail::transfer_t arrival) {
-  arrive_on_new_fiber(arrival);
+void Block::fiber_entry() {
+  arrive_on_new_fiber();
   Block& block = *running_block;
   try {
     block.run_threads();
   } catch (const Failed&) {
   }
-  switch_fiber(block.stacks_.fiber(0), block.main_, true);
+  block.leave_block();
+}
+
+// To the CPU thread's own stack, for good: at the end of the block, or at an error.
+void Block::leave_block() {
+  StackPosition never;
+  switch_fiber(stacks_.fiber(turns_[turn_].fiber), &never, main_fiber_, main_position_, true);
 }
 
 // Runs the current thread, then others that have not started yet, on this fiber.
 void Block::run_threads() {
-  Fiber& fiber = *threads_[current_].fiber;
+  const uint16_t fiber = turns_[turn_].fiber;
   for (;;) {
-    const int thread = current_;
-    threads_[thread].fiber = &fiber;
-    ready_.clear(threads_[thread].turn);
-    hostcuda_thread.thread = threads_[thread].index;
+    turns_[turn_].fiber = fiber;
+    ready_.clear(turn_);
+    hostcuda_thread.thread = turns_[turn_].index;
     try {
       (*body_)();
     } catch (const Failed&) {
       throw;
     } catch (const std::exception& error) {
-      fail(Failure::exception, thread, {"", 0}, std::string("uncaught exception: ") + error.what());
+      fail(Failure::exception, current(), {"", 0}, std::string("uncaught exception: ") + error.what());
     } catch (...) {
-      fail(Failure::exception, thread, {"", 0}, "uncaught exception");
+      fail(Failure::exception, current(), {"", 0}, "uncaught exception");
     }
-    thread_exited(thread);
+    thread_exited(current());
     if (live_ == 0) return;
-    current_ = next_thread();
-    if (threads_[current_].fiber == nullptr) continue;
-    free_fibers_.push_back(&fiber);
-    switch_fiber(fiber, *threads_[current_].fiber, true);
+    turn_ = next_turn();
+    const Turn& next = turns_[turn_];
+    if (next.position == nullptr) continue;
+    free_fibers_.push_back(fiber);
+    ready_.clear(turn_);
+    hostcuda_thread.thread = next.index;
+    StackPosition never;
+    switch_fiber(stacks_.fiber(fiber), &never, stacks_.fiber(next.fiber), next.position, true);
   }
 }
 
-// The next thread in order that can run.
-int Block::next_thread() {
-  int turn = ready_.next(threads_[current_].turn);
-  if (turn < 0 && release_active_masks()) turn = ready_.next(threads_[current_].turn);
+// The next thread in order that can run. Mostly that is the next: a guess that the CPU can follow before it
+// knows what is ready.
+[[gnu::always_inline]] inline unsigned int Block::next_turn() {
+  if (ready_.contains(turn_ + 1)) return turn_ + 1;
+  int turn = ready_.next(turn_);
+  if (turn < 0 && release_active_masks()) turn = ready_.next(turn_);
   if (turn < 0) fail_stuck();
-  return thread_at_[turn];
+  return static_cast<unsigned int>(turn);
 }
-
-// Lets others run until this thread is woken.
-void Block::resume(int thread) { switch_to(thread, next_thread()); }
 
 void Block::yield() {
-  const int thread = current_;
-  const int turn = ready_.next((static_cast<unsigned>(threads_[thread].turn) + 1) % kMaxThreads);
+  const int turn = ready_.next((turn_ + 1) % kMaxThreads);
   if (turn < 0) return;
-  ready_.set(threads_[thread].turn);
-  switch_to(thread, thread_at_[turn]);
+  ready_.set(turn_);
+  switch_to(static_cast<unsigned int>(turn));
 }
 
-void Block::switch_to(int thread, int next) {
-  Fiber& from = *threads_[thread].fiber;
-  current_ = next;
-  if (threads_[next].fiber == nullptr) {
-    Fiber* fresh = nullptr;
-    if (free_fibers_.empty()) {
-      fresh = &stacks_.prepare(used_fibers_++, fiber_entry);
-    } else {
-      fresh = &stacks_.prepare(stacks_.number(*free_fibers_.back()), fiber_entry);
-      free_fibers_.pop_back();
-    }
-    threads_[next].fiber = fresh;
-    switch_fiber(from, *fresh);
-  } else if (next != thread) {
-    switch_fiber(from, *threads_[next].fiber);
+// Gives a thread a fiber to start on.
+[[gnu::noinline]] void Block::start(unsigned int number) {
+  Turn& turn = turns_[number];
+  if (free_fibers_.empty()) {
+    turn.fiber = used_fibers_++;
+  } else {
+    turn.fiber = free_fibers_.back();
+    free_fibers_.pop_back();
   }
-  ready_.clear(threads_[thread].turn);
-  hostcuda_thread.thread = threads_[thread].index;
+  turn.position = stacks_.prepare(turn.fiber, fiber_entry);
+}
+
+// Lets the thread with turn `next` run until the current one is switched to.
+[[gnu::always_inline]] inline void Block::switch_to(unsigned int next) {
+  Turn &from = turns_[turn_], &to = turns_[next];
+  ready_.clear(next);
+  if (next == turn_) return;
+  turn_ = next;
+  hostcuda_thread.thread = to.index;
+  // The stacks of a block are more than a first-level cache holds: fetch the one after the next.
+  const char* after = static_cast<const char*>(turns_[next + 1].position);
+  __builtin_prefetch(after), __builtin_prefetch(after + 64), __builtin_prefetch(after + 128);
+  if (to.position == nullptr) start(next);
+  switch_fiber(stacks_.fiber(from.fiber), &from.position, stacks_.fiber(to.fiber), to.position);
 }
 
 void Block::thread_exited(int thread) {
   Thread& self = threads_[thread];
   self.state = State::exited;
-  self.fiber = nullptr;
   --live_;
   Warp& warp = warps_[thread / kWarp];
   warp.live &= ~(1u << (thread % kWarp));
@@ -162,23 +176,18 @@ void Block::thread_exited(int thread) {
   if (live_ > 0 && barrier_.arrived == live_) finish_barrier();
 }
 
-int Block::wait_at_barrier(BarrierKind kind, bool predicate, Site site) {
-  const int thread = current_;
-  Thread& self = threads_[thread];
+[[gnu::always_inline]] inline int Block::barrier(BarrierKind kind, bool predicate, Site site) {
   if (barrier_.arrived == 0) {
-    barrier_.kind = kind, barrier_.site = site, barrier_.first = thread, barrier_.votes = 0;
+    barrier_.kind = kind, barrier_.site = site, barrier_.first = current(), barrier_.votes = 0;
   } else if (barrier_.kind != kind || barrier_.site != site) {
-    fail_divergent(thread, site);
+    fail_divergent(current(), site);
   }
   barrier_.votes += predicate;
-  self.state = State::at_barrier;
-  self.site = site;
   if (++barrier_.arrived == live_) {
-    finish_barrier();
-    self.state = State::ready;  // it goes on without a switch
-    ready_.clear(threads_[thread].turn);
+    finish_barrier();  // the last one goes on without a switch
   } else {
-    resume(thread);
+    at_barrier_.set(turn_);
+    switch_to(next_turn());
   }
   return barrier_.result;
 }
@@ -200,13 +209,11 @@ void Block::finish_barrier() {
   }
   if (observer != nullptr) observer->barrier();
   barrier_.arrived = 0;
-  for (int i = 0; i < count_; ++i) {
-    if (threads_[i].state == State::at_barrier) wake(i);
-  }
+  ready_.take(at_barrier_);
 }
 
 uint64_t Block::wait_for_warp(WarpKind kind, unsigned int mask, uint64_t value, int source, Site site) {
-  const int thread = current_, lane = thread % kWarp;
+  const int thread = current(), lane = thread % kWarp;
   Thread& self = threads_[thread];
   self.kind = kind, self.mask = mask, self.value = value, self.source = static_cast<uint8_t>(source),
   self.site = site;
@@ -220,10 +227,9 @@ uint64_t Block::wait_for_warp(WarpKind kind, unsigned int mask, uint64_t value, 
   self.state = State::at_warp_operation;
   warp.waiting |= 1u << lane;
   if (kind != WarpKind::active_mask && try_warp(thread / kWarp, lane)) {
-    self.state = State::ready;
-    ready_.clear(threads_[thread].turn);
+    ready_.clear(turn_);
   } else {
-    resume(thread);
+    switch_to(next_turn());
   }
   return self.value;
 }
@@ -337,10 +343,17 @@ std::string run_block(const KernelInfo& kernel, const std::function<void()>& thr
   return error;
 }
 
+namespace {
+[[gnu::noinline]] int observed_barrier(BarrierKind kind, bool predicate, Site site) {
+  const RuntimeCall call;
+  return running_block->barrier(kind, predicate, site);
+}
+}  // namespace
+
 int block_barrier(BarrierKind kind, bool predicate, Site site) {
   if (running_block == nullptr) throw NotInBlock{site};
-  const RuntimeCall call;
-  return running_block->wait_at_barrier(kind, predicate, site);
+  if (observer != nullptr) return observed_barrier(kind, predicate, site);
+  return running_block->barrier(kind, predicate, site);
 }
 
 uint64_t warp_operation(WarpKind kind, unsigned int mask, uint64_t value, int source, Site site) {

@@ -33,14 +33,13 @@ void Stacks::reserve(size_t count) {
   }
 }
 
-Fiber& Stacks::prepare(size_t i, void (*entry)(boost::context::detail::transfer_t)) {
+StackPosition Stacks::prepare(size_t i, void (*entry)()) {
   Fiber& fiber = fibers_[i];
 #ifdef __SANITIZE_ADDRESS__
   ASAN_UNPOISON_MEMORY_REGION(fiber.stack_top - kStackBytes, kStackBytes);  // left by an earlier use
 #endif
   fiber.fake_stack = nullptr;
-  fiber.context = boost::context::detail::make_fcontext(fiber.stack_top, kStackBytes, entry);
-  return fiber;
+  return prepare_stack(fiber.stack_top, kStackBytes, entry);
 }
 
 }  // namespace hostcuda

@@ -1,11 +1,11 @@
 // Fibers' stacks and the switch between them. Under AddressSanitizer each switch is announced.
 #pragma once
 
-#include <boost/context/detail/fcontext.hpp>
 #include <cstddef>
 #include <vector>
 
 #include "cuda_runtime.h"
+#include "hostcuda/execution/switch_stack.h"
 
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
@@ -14,10 +14,9 @@
 
 namespace hostcuda {
 
-struct alignas(64) Fiber {
-  boost::context::detail::fcontext_t context = nullptr;
-  char* stack_top =
-      nullptr;  // the lowest address is stack_top - kStackBytes; null: the CPU thread's own stack
+struct Fiber {
+  // The lowest address is stack_top − kStackBytes; null: the CPU thread's own stack.
+  char* stack_top = nullptr;
   const void* known_bottom = nullptr;  // the own stack's extent, as the sanitizer told
   size_t known_size = 0;
   void* fake_stack = nullptr;
@@ -38,14 +37,13 @@ class Stacks {
   Stacks(const Stacks&) = delete;
   Stacks& operator=(const Stacks&) = delete;
   ~Stacks();
-  // Fiber number i, ready to be started at `entry`.
-  Fiber& prepare(size_t i, void (*entry)(boost::context::detail::transfer_t));
+  // Fiber number i, ready to be started at `entry` by a switch to the result.
+  StackPosition prepare(size_t i, void (*entry)());
   Fiber& fiber(size_t i) { return fibers_[i]; }
   void reserve(size_t count);
   bool holds(const void* address) const {
     return static_cast<size_t>(static_cast<const char*>(address) - memory_) < bytes_;
   }
-  size_t number(const Fiber& fiber) const { return static_cast<size_t>(&fiber - fibers_.data()); }
 
  private:
   char* memory_ = nullptr;
@@ -53,32 +51,35 @@ class Stacks {
   std::vector<Fiber> fibers_;
 };
 
-// Leaves `from` for `to`, and returns when somebody switches back to `from`. With `finished` nobody will.
-inline void switch_fiber(Fiber& from, Fiber& to, [[maybe_unused]] bool finished = false) {
+#ifdef __SANITIZE_ADDRESS__
+inline thread_local Fiber* previous_fiber = nullptr;
+#endif
+
+// Leaves `from`, noting where, for `to`; returns when somebody switches back. With `finished` nobody will.
+inline __attribute__((always_inline)) void switch_fiber([[maybe_unused]] Fiber& from, StackPosition* left_at,
+                                                        [[maybe_unused]] Fiber& to, StackPosition at,
+                                                        [[maybe_unused]] bool finished = false) {
 #ifdef __SANITIZE_ADDRESS__
   const void* bottom = to.stack_top != nullptr ? to.stack_top - kStackBytes : to.known_bottom;
   __sanitizer_start_switch_fiber(finished ? nullptr : &from.fake_stack, bottom,
                                  to.stack_top != nullptr ? kStackBytes : to.known_size);
+  previous_fiber = &from;
 #endif
-  boost::context::detail::transfer_t arrival = boost::context::detail::jump_fcontext(to.context, &from);
-  Fiber& previous = *static_cast<Fiber*>(arrival.data);
-  previous.context = arrival.fctx;
+  switch_stack(left_at, at);
 #ifdef __SANITIZE_ADDRESS__
   __sanitizer_finish_switch_fiber(from.fake_stack, nullptr, nullptr);
 #endif
 }
 
-// To be called first on a new fiber: notes where the previous fiber stopped.
-inline void arrive_on_new_fiber(boost::context::detail::transfer_t arrival) {
-  Fiber& previous = *static_cast<Fiber*>(arrival.data);
-  previous.context = arrival.fctx;
+// To be called first on a new fiber: under AddressSanitizer the CPU thread's own stack is described by it.
+inline void arrive_on_new_fiber() {
 #ifdef __SANITIZE_ADDRESS__
   const void* bottom = nullptr;
   size_t size = 0;
   __sanitizer_finish_switch_fiber(nullptr, &bottom, &size);
-  if (previous.stack_top == nullptr) {
-    previous.known_bottom = bottom;
-    previous.known_size = size;
+  if (previous_fiber->stack_top == nullptr) {
+    previous_fiber->known_bottom = bottom;
+    previous_fiber->known_size = size;
   }
 #endif
 }

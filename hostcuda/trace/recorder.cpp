@@ -169,7 +169,6 @@ void Recorder::access(const void* pc, const void* pointer, size_t bytes, Access 
   const size_t thread = current();
   ThreadLog& log = logs_[thread];
   const char* address = static_cast<const char*>(pointer);
-  if (block_->stacks().holds(address)) return;  // a local variable
   if (preempt_ != 0) {
     preempt_ ^= preempt_ << 13, preempt_ ^= preempt_ >> 7, preempt_ ^= preempt_ << 17;
     if ((preempt_ & 3) == 0) block_->yield();

@@ -31,9 +31,11 @@ class Recorder final : public Observer {
   void copy_begins(const void* pc, void* to, size_t bytes) override;
   void copy_ends(void* to, size_t bytes) override;
 
-  // From traced code. What is not a running thread's in its kernel is of no interest.
+  // From traced code. What is not a running thread's in its kernel is of no interest, nor are local
+  // variables.
   void traced_access(const void* pc, const void* address, size_t bytes, Access kind) {
-    if (in_kernel()) access(pc, address, bytes, kind);
+    if (running_block == nullptr || running_block->stacks().holds(address) || !in_kernel()) return;
+    access(pc, address, bytes, kind);
   }
   void basic_block(const void* pc) {
     if (!in_kernel() || full_) return;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <bitset>
 
 namespace hostcuda::trace {
@@ -16,16 +17,21 @@ constexpr size_t kWarpLanes = 32;
 
 uint64_t divide_up(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
-// Distinct units of `unit` bytes that the lanes touch.
+// Distinct units of `unit` bytes that the lanes touch. Addresses mostly rise with the lane: then no sorting.
 size_t distinct_units(std::span<const Record* const> lanes, uint64_t unit) {
+  const auto shift = static_cast<unsigned>(std::countr_zero(unit));
   std::array<uint64_t, kWarpLanes * 16> units;
   size_t n = 0;
+  bool rising = true;
   for (const Record* lane : lanes) {
-    const uint64_t last = (lane->address + lane->bytes - 1) / unit;
-    for (uint64_t u = lane->address / unit; u <= last; ++u) {
-      if (n == 0 || units[n - 1] != u) units[n++] = u;
+    const uint64_t last = (lane->address + lane->bytes - 1) >> shift;
+    for (uint64_t u = lane->address >> shift; u <= last; ++u) {
+      if (n != 0 && units[n - 1] == u) continue;
+      rising = rising && (n == 0 || units[n - 1] < u);
+      units[n++] = u;
     }
   }
+  if (rising) return n;
   std::sort(units.begin(), units.begin() + static_cast<long>(n));
   return static_cast<size_t>(std::unique(units.begin(), units.begin() + static_cast<long>(n)) -
                              units.begin());
