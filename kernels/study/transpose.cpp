@@ -99,7 +99,7 @@ std::vector<Shape> shapes(Purpose purpose) {
 
 // Traced and timed without conversion, checked with every one.
 template <typename Launcher>
-Rung rung(int number, const char* name, Launcher launcher) {
+Rung rung(int number, const char* name, Launcher launcher, bool in_engine = false) {
   return {"transpose",
           number,
           name,
@@ -113,7 +113,8 @@ Rung rung(int number, const char* name, Launcher launcher) {
                 list.push_back(trial(launcher, from, to, shape, purpose != Purpose::time));
             }
             return list;
-          }};
+          },
+          in_engine};
 }
 
 }  // namespace
@@ -121,11 +122,14 @@ Rung rung(int number, const char* name, Launcher launcher) {
 std::vector<Rung> transpose_rungs() {
   using namespace kernels;
   return {
-      rung(1, "naive", [](const auto& p, cudaStream_t stream) { transpose_naive(p, stream); }),
+      rung(
+          1, "naive", [](const auto& p, cudaStream_t stream) { transpose_naive(p, stream); }, true),
       rung(2, "shared_tile", [](const auto& p, cudaStream_t stream) { transpose_shared_tile(p, stream); }),
       rung(3, "padded", [](const auto& p, cudaStream_t stream) { transpose_padded(p, stream); }),
       rung(4, "swizzled", [](const auto& p, cudaStream_t stream) { transpose_swizzled(p, stream); }),
-      rung(5, "vectorised", [](const auto& p, cudaStream_t stream) { transpose_vectorised(p, stream); })};
+      rung(
+          5, "vectorised", [](const auto& p, cudaStream_t stream) { transpose_vectorised(p, stream); },
+          true)};
 }
 
 }  // namespace lathe::study
