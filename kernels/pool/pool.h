@@ -1,4 +1,5 @@
-// Pooling over the spatial axes of N,C,H,W tensors in any layout.
+// Windows over the spatial axes of N,C,H,W tensors in any layout, and average pooling (ladder.h has max
+// pooling).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -46,11 +47,6 @@ struct Pool {
   PoolAxis height, width;
 };
 
-// y = the window's maximum, index = its row-major position in the window. The first of equals wins; NaN wins.
-void max_pool(const float* x, float* y, uint8_t* index, const Pool& pool, cudaStream_t stream);
-// dx = Σ dy over the windows whose maximum this element was.
-void max_pool_gradient(const uint8_t* index, const float* dy, float* dx, const Pool& pool,
-                       cudaStream_t stream);
 // y = the window's sum over its size: that inside the input, or with count_padding the padded one.
 void average_pool(const float* x, float* y, const Pool& pool, bool count_padding, cudaStream_t stream);
 void average_pool_gradient(const float* dy, float* dx, const Pool& pool, bool count_padding,

@@ -12,5 +12,6 @@ std::vector<Rung> optimizer_rungs();    // optimizer.cpp
 std::vector<Rung> reduce_rungs();       // reduce.cpp
 std::vector<Rung> batchnorm_rungs();    // batchnorm.cpp
 std::vector<Rung> transpose_rungs();    // transpose.cpp
+std::vector<Rung> pool_rungs();         // pool.cpp
 
 }  // namespace lathe::study

@@ -1,29 +1,27 @@
-// Max pooling and its gradient.
+// Max pooling, rung 1: one thread an output.  y and index from x, dx from dy; any layout; fp32 and fp16.
 //
-// Idea.   Neighbouring threads take neighbouring lanes of a channel block (or neighbouring columns, where
-//         there is only one lane), so that loads are contiguous; rows of the output go over the rest of the
-//         grid. The gradient is a gather: each input element looks at the windows over it, so nothing is
-//         added twice and no atomics are needed. For VGG's 2×2 windows, which do not overlap, both are
-//         straight-line code.
-// Bytes.  2×2: 16 read and 5 written an output; its gradient 5 read and 16 written. Three comparisons.
-// Bound.  Memory bandwidth.
+// Idea.        Neighbouring threads take neighbouring channels of a position (NCHW: neighbouring columns), so
+//              that loads are contiguous. The gradient is a gather: each input element looks at the windows
+//              over it, so nothing is added twice and no atomics are needed. VGG's 2×2 windows, which do not
+//              overlap, are straight-line code.
+// Bytes.       2×2 in fp32: 16 read and 5 written an output; its gradient 5 read and 16 written.
+// Operations.  Three comparisons an output of 2×2.
+// Bound.       Memory bandwidth; in fp16 the instructions: finding its window costs a thread more than using
+// it.
 #include "hostcuda/portable/launch.h"
 #include "kernels/activation.h"
-#include "kernels/pool/pool.h"
+#include "kernels/pool/ladder.h"
 
 namespace lathe::kernels {
 namespace {
 
-// A later candidate replaces the best if it is greater or the first NaN: `not (v ≤ best)` is true for both.
-__device__ inline bool replaces(float candidate, float best) { return !(candidate <= best) && best == best; }
-
 // Rows are (plane, output row, output column), columns are lanes; planar: (plane, output row) × output
 // columns.
-template <bool kPlanar>
-__global__ void max_pool_kernel(const float* __restrict__ x,  // [planes, in, in, block]
-                                float* __restrict__ y,        // [planes, out, out, block]
-                                uint8_t* __restrict__ index,  // as y
-                                Pool pool, int64_t rows, int64_t columns LATHE_FLAT) {
+template <bool kPlanar, typename T>
+__global__ void max_pool_01(const T* __restrict__ x,      // [planes, in, in, block]
+                            T* __restrict__ y,            // [planes, out, out, block]
+                            uint8_t* __restrict__ index,  // as y
+                            Pool pool, int64_t rows, int64_t columns LATHE_FLAT) {
   int64_t column = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   int64_t row = (int64_t(blockIdx.z) * gridDim.y + blockIdx.y) * blockDim.y + threadIdx.y;
   if (row >= rows || column >= columns) return;
@@ -32,28 +30,27 @@ __global__ void max_pool_kernel(const float* __restrict__ x,  // [planes, in, in
   int64_t j = kPlanar ? column : row % width.out;
   int64_t line = kPlanar ? row : row / width.out;
   int64_t i = line % height.out, plane = line / height.out;
-  const float* in = x + plane * height.in * width.in * pool.block + lane;
+  const T* in = x + plane * height.in * width.in * pool.block + lane;
   int64_t top = i * height.stride - height.padding, left = j * width.stride - width.padding;
   float best = 0;
   int64_t where = -1;
   for (int64_t h = height.begin(i); h < height.end(i); ++h) {
     for (int64_t w = width.begin(j); w < width.end(j); ++w) {
-      float candidate = in[(h * width.in + w) * pool.block];
+      const float candidate = in[(h * width.in + w) * pool.block];
       if (where < 0 || replaces(candidate, best)) {
         best = candidate;
         where = (h - top) * width.window + (w - left);
       }
     }
   }
-  y[row * columns + column] = best;
+  y[row * columns + column] = T(best);
   index[row * columns + column] = static_cast<uint8_t>(where);
 }
 
 // 2×2 windows, stride 2, no padding, every window inside.
-template <bool kPlanar>
-__global__ void max_pool_2x2_kernel(const float* __restrict__ x, float* __restrict__ y,
-                                    uint8_t* __restrict__ index, Pool pool, int64_t rows,
-                                    int64_t columns LATHE_FLAT) {
+template <bool kPlanar, typename T>
+__global__ void max_pool_01_2x2(const T* __restrict__ x, T* __restrict__ y, uint8_t* __restrict__ index,
+                                Pool pool, int64_t rows, int64_t columns LATHE_FLAT) {
   int64_t column = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   int64_t row = (int64_t(blockIdx.z) * gridDim.y + blockIdx.y) * blockDim.y + threadIdx.y;
   int64_t line =
@@ -62,9 +59,9 @@ __global__ void max_pool_2x2_kernel(const float* __restrict__ x, float* __restri
   if (row >= rows) return;
   int64_t left = kPlanar ? 0 : row % pool.width.out * 2 * columns;
   int64_t pitch = pool.width.in * (kPlanar ? 1 : columns);
-  const float* above = x + (plane * pool.height.in + 2 * i) * pitch + left;
-  const float* below = above + pitch;
-  float* out = y + row * columns;
+  const T* above = x + (plane * pool.height.in + 2 * i) * pitch + left;
+  const T* below = above + pitch;
+  T* out = y + row * columns;
   uint8_t* where = index + row * columns;
   int64_t right = kPlanar ? 1 : columns;
   if (column < columns) {
@@ -78,17 +75,17 @@ __global__ void max_pool_2x2_kernel(const float* __restrict__ x, float* __restri
     best = take ? candidate : best, position = take ? 2 : position;
     candidate = below[at + right], take = replaces(candidate, best);
     best = take ? candidate : best, position = take ? 3 : position;
-    out[column] = best;
+    out[column] = T(best);
     where[column] = static_cast<uint8_t>(position);
   }
 }
 
-// As max_pool_kernel, over the input.
-template <bool kPlanar>
-__global__ void max_pool_gradient_kernel(const uint8_t* __restrict__ index,  // [planes, out, out, block]
-                                         const float* __restrict__ dy,       // as index
-                                         float* __restrict__ dx,             // [planes, in, in, block]
-                                         Pool pool, int64_t rows, int64_t columns LATHE_FLAT) {
+// As max_pool_01, over the input.
+template <bool kPlanar, typename T>
+__global__ void max_pool_gradient_01(const uint8_t* __restrict__ index,  // [planes, out, out, block]
+                                     const T* __restrict__ dy,           // as index
+                                     T* __restrict__ dx,                 // [planes, in, in, block]
+                                     Pool pool, int64_t rows, int64_t columns LATHE_FLAT) {
   int64_t column = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   int64_t row = (int64_t(blockIdx.z) * gridDim.y + blockIdx.y) * blockDim.y + threadIdx.y;
   if (row >= rows || column >= columns) return;
@@ -103,36 +100,36 @@ __global__ void max_pool_gradient_kernel(const uint8_t* __restrict__ index,  // 
       int64_t position =
           (h - i * height.stride + height.padding) * width.window + (w - j * width.stride + width.padding);
       int64_t from = ((plane * height.out + i) * width.out + j) * pool.block + lane;
-      if (index[from] == position) sum += dy[from];
+      if (index[from] == position) sum += float(dy[from]);
     }
   }
-  dx[row * columns + column] = sum;
+  dx[row * columns + column] = T(sum);
 }
 
 // 2×2 windows, stride 2, that tile the input: each thread writes its own window.
-template <bool kPlanar>
-__global__ void max_pool_gradient_2x2_kernel(const uint8_t* __restrict__ index, const float* __restrict__ dy,
-                                             float* __restrict__ dx, Pool pool, int64_t rows,
-                                             int64_t columns LATHE_FLAT) {
+template <bool kPlanar, typename T>
+__global__ void max_pool_gradient_01_2x2(const uint8_t* __restrict__ index, const T* __restrict__ dy,
+                                         T* __restrict__ dx, Pool pool, int64_t rows,
+                                         int64_t columns LATHE_FLAT) {
   int64_t column = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   int64_t row = (int64_t(blockIdx.z) * gridDim.y + blockIdx.y) * blockDim.y + threadIdx.y;
   int64_t line = kPlanar ? row : row / pool.width.out;
   int64_t left = kPlanar ? 0 : row % pool.width.out * 2 * columns;
   if (row >= rows) return;
   int64_t pitch = pool.width.in * (kPlanar ? 1 : columns);
-  float* above = dx + 2 * line * pitch + left;
-  float* below = above + pitch;
-  const float* from = dy + row * columns;
+  T* above = dx + 2 * line * pitch + left;
+  T* below = above + pitch;
+  const T* from = dy + row * columns;
   const uint8_t* where = index + row * columns;
   int64_t right = kPlanar ? 1 : columns;
   if (column < columns) {
     int64_t at = kPlanar ? 2 * column : column;
-    float value = from[column];
+    const T value = from[column];
     int position = where[column];
-    above[at] = position == 0 ? value : 0.0f;
-    above[at + right] = position == 1 ? value : 0.0f;
-    below[at] = position == 2 ? value : 0.0f;
-    below[at + right] = position == 3 ? value : 0.0f;
+    above[at] = position == 0 ? value : T(0.0f);
+    above[at + right] = position == 1 ? value : T(0.0f);
+    below[at] = position == 2 ? value : T(0.0f);
+    below[at + right] = position == 3 ? value : T(0.0f);
   }
 }
 
@@ -142,7 +139,9 @@ bool is_2x2(const PoolAxis& axis) {
 
 }  // namespace
 
-void max_pool(const float* x, float* y, uint8_t* index, const Pool& pool, cudaStream_t stream) {
+template <typename T>
+void max_pool_direct(const MaxPool<T>& p, cudaStream_t stream) {
+  const Pool& pool = p.pool;
   bool planar = pool.block == 1;
   int64_t lines = pool.planes * pool.height.out;
   int64_t rows = planar ? lines : lines * pool.width.out, columns = planar ? pool.width.out : pool.block;
@@ -150,22 +149,24 @@ void max_pool(const float* x, float* y, uint8_t* index, const Pool& pool, cudaSt
   RowGrid threads = row_grid(rows, columns);
   if (is_2x2(pool.height) && is_2x2(pool.width)) {
     if (planar) {
-      launch_flat<max_pool_2x2_kernel<true>>(threads.grid, threads.block, stream, x, y, index, pool, rows,
-                                             columns);
+      launch_flat<max_pool_01_2x2<true, T>>(threads.grid, threads.block, stream, p.x, p.y, p.index, pool,
+                                            rows, columns);
     } else {
-      launch_flat<max_pool_2x2_kernel<false>>(threads.grid, threads.block, stream, x, y, index, pool, rows,
-                                              columns);
+      launch_flat<max_pool_01_2x2<false, T>>(threads.grid, threads.block, stream, p.x, p.y, p.index, pool,
+                                             rows, columns);
     }
   } else if (planar) {
-    launch_flat<max_pool_kernel<true>>(threads.grid, threads.block, stream, x, y, index, pool, rows, columns);
+    launch_flat<max_pool_01<true, T>>(threads.grid, threads.block, stream, p.x, p.y, p.index, pool, rows,
+                                      columns);
   } else {
-    launch_flat<max_pool_kernel<false>>(threads.grid, threads.block, stream, x, y, index, pool, rows,
-                                        columns);
+    launch_flat<max_pool_01<false, T>>(threads.grid, threads.block, stream, p.x, p.y, p.index, pool, rows,
+                                       columns);
   }
 }
 
-void max_pool_gradient(const uint8_t* index, const float* dy, float* dx, const Pool& pool,
-                       cudaStream_t stream) {
+template <typename T>
+void max_pool_direct(const MaxPoolGradient<T>& p, cudaStream_t stream) {
+  const Pool& pool = p.pool;
   bool planar = pool.block == 1;
   bool tiled = is_2x2(pool.height) && is_2x2(pool.width) && 2 * pool.height.out == pool.height.in &&
                2 * pool.width.out == pool.width.in;
@@ -175,18 +176,19 @@ void max_pool_gradient(const uint8_t* index, const float* dy, float* dx, const P
   if (rows * columns == 0) return;
   RowGrid threads = row_grid(rows, columns);
   if (tiled && planar) {
-    launch_flat<max_pool_gradient_2x2_kernel<true>>(threads.grid, threads.block, stream, index, dy, dx, pool,
-                                                    rows, columns);
+    launch_flat<max_pool_gradient_01_2x2<true, T>>(threads.grid, threads.block, stream, p.index, p.dy, p.dx,
+                                                   pool, rows, columns);
   } else if (tiled) {
-    launch_flat<max_pool_gradient_2x2_kernel<false>>(threads.grid, threads.block, stream, index, dy, dx, pool,
-                                                     rows, columns);
+    launch_flat<max_pool_gradient_01_2x2<false, T>>(threads.grid, threads.block, stream, p.index, p.dy, p.dx,
+                                                    pool, rows, columns);
   } else if (planar) {
-    launch_flat<max_pool_gradient_kernel<true>>(threads.grid, threads.block, stream, index, dy, dx, pool,
-                                                rows, columns);
+    launch_flat<max_pool_gradient_01<true, T>>(threads.grid, threads.block, stream, p.index, p.dy, p.dx, pool,
+                                               rows, columns);
   } else {
-    launch_flat<max_pool_gradient_kernel<false>>(threads.grid, threads.block, stream, index, dy, dx, pool,
-                                                 rows, columns);
+    launch_flat<max_pool_gradient_01<false, T>>(threads.grid, threads.block, stream, p.index, p.dy, p.dx,
+                                                pool, rows, columns);
   }
 }
+LATHE_MAX_POOL_INSTANCES(max_pool_direct);
 
 }  // namespace lathe::kernels
