@@ -10,6 +10,8 @@
 
 namespace hostcuda {
 
+// The call of warp_collective() follows, for the same line: the next few addresses stand for it too, and tell
+// the accesses of one call apart.
 void check_rows(const MatrixRows& rows, int matrices, Site site) {
   if (running_block == nullptr) throw NotInBlock{site};
   for (int i = 0; i < rows.count && running_block->current() % 32 < 8 * matrices; ++i) {
@@ -19,7 +21,9 @@ void check_rows(const MatrixRows& rows, int matrices, Site site) {
                                fmt::format("ldmatrix at {}:{}: the row address {:#x} is not a multiple of 16",
                                            site.file, site.line, address));
     }
-    if (observer != nullptr) observer->access(__builtin_return_address(0), rows.rows[i], 16, Access::read);
+    if (observer != nullptr)
+      observer->access(static_cast<const char*>(__builtin_return_address(0)) + i, rows.rows[i], 16,
+                       Access::read);
   }
 }
 

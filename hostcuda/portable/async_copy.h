@@ -40,6 +40,7 @@ __device__ __forceinline__ void cp_async(void* shared, const void* global, int v
     *static_cast<Word*>(shared) = *static_cast<const Word*>(global);
     return;
   }
+#pragma unroll 1
   for (int i = 0; i < bytes; ++i) {
     static_cast<char*>(shared)[i] = i < valid ? static_cast<const char*>(global)[i] : char(0);
   }

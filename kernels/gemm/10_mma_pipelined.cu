@@ -50,27 +50,54 @@ __device__ inline unsigned swizzled(unsigned row, unsigned column) {
   return row * kColumns + ((column / 8) ^ (row / kRowsOfBanks & kMask)) * 8 + column % 8;
 }
 
-// This thread's share of the copy of a kRows×kColumns tile, whose first number is (first_row, first_column)
-// of `matrix` [rows, columns]; 0 outside of it.
-template <int kCopyBytes, int kRows, int kColumns, typename T>
-__device__ inline void copy_tile(T* tile, const T* matrix, int64_t leading, int64_t first_row,
-                                 int64_t first_column, int64_t rows, int64_t columns) {
-  constexpr int kWidth = kCopyBytes / int(sizeof(T)), kPerRow = kColumns / kWidth;
-  static_assert(kRows * kPerRow % kThreads == 0, "every thread copies equally much");
-  LATHE_UNROLL for (int i = 0; i < kRows * kPerRow / kThreads; ++i) {
-    const unsigned at = threadIdx.x + i * kThreads, row = at / kPerRow, column = at % kPerRow * kWidth;
-    const int64_t m = first_row + row, n = first_column + column;
-    const int64_t left = m < rows ? columns - n : 0;
-    const int valid = left >= kWidth ? kWidth : left > 0 ? int(left) : 0;
-    const T* from = valid > 0 ? matrix + m * leading + n : matrix;
-    T* to = tile + swizzled<kColumns>(row, column);
-    if constexpr (kCopyBytes >= 4) {
-      cp_async<kCopyBytes>(to, from, valid * int(sizeof(T)));
+// A thread's share of copying kRows×kColumns tiles of a matrix into shared memory.
+template <typename T, int kCopyBytes, int kRows, int kColumns>
+class TileCopy {
+ public:
+  // `first`: the first number of the first tile.
+  __device__ TileCopy(const T* first, int64_t leading)
+      : leading_(leading),
+        row_(threadIdx.x / kPerRow),
+        column_(threadIdx.x % kPerRow * kWidth),
+        from_(first + row_ * leading + column_) {}
+
+  // The matrix has `rows` and `columns` from this tile on; the tile is 0 outside of it. The next tile begins
+  // `step` numbers further.
+  __device__ void copy(T* tile, int64_t rows, int64_t columns, int64_t step) {
+    if (rows >= kRows && columns >= kColumns) {
+      LATHE_UNROLL for (int i = 0; i < kCopies; ++i) copy_here<true>(tile, i, kWidth);
     } else {
+      const int rows_left = rows < kRows ? int(rows) : kRows;
+      const int columns_left = columns < kColumns ? int(columns) : kColumns;
+      const int valid = max(0, min(columns_left - int(column_), kWidth));
+      for (int i = 0; i < kCopies; ++i)
+        copy_here<false>(tile, i, int(row_) + i * kRowStep < rows_left ? valid : 0);
+    }
+    from_ += step;
+  }
+
+ private:
+  static constexpr int kWidth = kCopyBytes / int(sizeof(T)), kPerRow = kColumns / kWidth;
+  static constexpr int kRowStep = kThreads / kPerRow, kCopies = kRows / kRowStep;
+  static_assert(kThreads % kPerRow == 0 && kRows % kRowStep == 0, "every thread copies equally much");
+
+  template <bool kAll>
+  __device__ void copy_here(T* tile, int i, int valid) const {
+    T* to = tile + swizzled<kColumns>(row_ + i * kRowStep, column_);
+    const T* from = from_ + i * kRowStep * leading_;  // not read where nothing is valid
+    if constexpr (kCopyBytes == 2) {
       *to = valid > 0 ? *from : T(0.0f);
+    } else if constexpr (kAll) {
+      cp_async<kCopyBytes>(to, from);
+    } else {
+      cp_async<kCopyBytes>(to, from, valid * int(sizeof(T)));
     }
   }
-}
+
+  int64_t leading_;
+  unsigned row_, column_;
+  const T* from_;
+};
 
 template <int bytes>
 struct WordOf;
@@ -101,12 +128,14 @@ __global__ void __launch_bounds__(kThreads, kCopyBytes == 2 ? 1 : 2)
                  n = warp % (kTileN / kWarpN) * kWarpN;  // of its 64×32
   const int64_t tiles = (K + kTileK - 1) / kTileK;
 
+  TileCopy<T, kCopyBytes, kTileM, kTileK> copy_a(A + first_m * lda, lda);
+  TileCopy<T, kCopyBytes, kTileK, kTileN> copy_b(B + first_n, ldb);
   // One group of copies a tile, empty behind the last, so that waits can count them.
   const auto fetch = [&](int64_t tile) {
     if (tile < tiles) {
       T* stage = shared + tile % kStages * kStage;
-      copy_tile<kCopyBytes, kTileM, kTileK>(stage, A, lda, first_m, tile * kTileK, M, K);
-      copy_tile<kCopyBytes, kTileK, kTileN>(stage + kTileM * kTileK, B, ldb, tile * kTileK, first_n, K, N);
+      copy_a.copy(stage, M - first_m, K - tile * kTileK, kTileK);
+      copy_b.copy(stage + kTileM * kTileK, K - tile * kTileK, N - first_n, kTileK * ldb);
     }
     cp_async_commit();
   };

@@ -171,6 +171,45 @@ __global__ void load_and_multiply(const T* A, const T* B, float* D) {
   corner[0] = d[0], corner[1] = d[1], corner[64] = d[2], corner[65] = d[3];
 }
 
+// Arrays of operands: D[48,32] = A[48,16] · B[16,32] + C, three tiles of A by two pairs of tiles of B.
+template <typename T>
+__global__ void multiply_arrays(const T* A, const T* B, float* D) {
+  alignas(16) __shared__ T a_tile[kWarps][48][24], b_tile[kWarps][16][40];
+  const int w = threadIdx.x / 32, warp = blockIdx.x * kWarps + w, lane = threadIdx.x % 32;
+  for (int i = lane; i < 48 * 16; i += 32) a_tile[w][i / 16][i % 16] = A[warp * 48 * 16 + i];
+  for (int i = lane; i < 16 * 32; i += 32) b_tile[w][i / 32][i % 32] = B[warp * 16 * 32 + i];
+  __syncwarp();
+  uint32_t a[3][4], b[2][4];
+  lathe::ldmatrix_x4(a, [&](int i) { return &a_tile[w][i * 16 + lane % 16][lane / 16 * 8]; });
+  lathe::ldmatrix_x4_trans(b, [&](int j) { return &b_tile[w][lane % 16][j * 16 + lane / 16 * 8]; });
+  float d[3][4][4];
+  float* corner = &D[warp * 48 * 32 + lane / 4 * 32 + lane % 4 * 2];
+  for (int i = 0; i < 48; ++i)
+    d[i / 16][i / 4 % 4][i % 4] = corner[(i / 16 * 16 + i % 4 / 2 * 8) * 32 + i / 4 % 4 * 8 + i % 2];
+  mma_m16n8k16<T>(d, a, b);
+  for (int i = 0; i < 48; ++i)
+    corner[(i / 16 * 16 + i % 4 / 2 * 8) * 32 + i / 4 % 4 * 8 + i % 2] = d[i / 16][i / 4 % 4][i % 4];
+}
+
+template <typename T>
+void expect_array_products() {
+  const auto a = whole_numbers(kBlocks * kWarps * 48 * 16, 1),
+             b = whole_numbers(kBlocks * kWarps * 16 * 32, 2),
+             c = whole_numbers(kBlocks * kWarps * 48 * 32, 3), expected = products(a, b, c, 48, 32, 16);
+  DeviceArray<T> A(rounded<T>(a)), B(rounded<T>(b));
+  DeviceArray<float> D(c);
+  ASSERT_EQ(launch<multiply_arrays<T>>(kBlocks, kThreads, 0, nullptr, A.data(), B.data(), D.data()),
+            cudaSuccess);
+  EXPECT_EQ(D.host(), expected);
+}
+
+TEST_F(TensorCores, ArraysOfOperands) {
+  in_every_order([] {
+    expect_array_products<__half>();
+    expect_array_products<__nv_bfloat16>();
+  });
+}
+
 template <typename T>
 void expect_products() {
   const auto a = whole_numbers(kBlocks * kWarps * 256, 1), b = whole_numbers(kBlocks * kWarps * 128, 2),
