@@ -93,9 +93,13 @@ cudaError_t launch(void (*kernel)(Params...), dim3 grid, dim3 block, size_t shar
 template <auto Kernel, typename... Args>
 cudaError_t launch(dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream, Args&&... args) {
   using Values = typename hostcuda::Signature<decltype(Kernel)>::Params;
+  // A call by name: g++ 12 does not make a kernel template's code where another template takes its address
+  // alone.
+  auto kernel = [](auto&&... values) { Kernel(std::forward<decltype(values)>(values)...); };
   return hostcuda::launch_threads(
       {hostcuda::kernel_name<Kernel>(), grid, block, shared_bytes},
-      [values = Values(std::forward<Args>(args)...)] { hostcuda::call_kernel(Kernel, values); }, stream);
+      [kernel, values = Values(std::forward<Args>(args)...)] { hostcuda::call_kernel(kernel, values); },
+      stream);
 }
 
 template <auto Kernel, typename... Args>
