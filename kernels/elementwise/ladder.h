@@ -1,7 +1,8 @@
 // The elementwise ladder: bias + ReLU, dropout and addition, in fp32, fp16 and bf16; computed in fp32 and
 // rounded once.
 //
-// Every rung takes any number of elements and any alignment of an element. y may be an input.
+// Every rung takes any number of elements and any alignment of an element. y may be an input. The rungs give
+// the same bits.
 #pragma once
 
 #include <cuda_bf16.h>

@@ -1,6 +1,6 @@
 // Augmentation: 8-bit pictures as the pipeline delivers them become the network's normalised input, changed
 // at random while training. With all options off (evaluation) it is a resize to the output's size, or
-// nothing, and the normalisation. What it does to a sample: kernels/augment/augment.h.
+// nothing, and the normalisation. What it does to a sample: kernels/augment/ladder.h.
 //   inputs   images u8[N,H0,W0,3], samples i64[N] (index in the data set), seed i64[], epoch i64[]
 //   output   f32[N,3,H,W] nchw
 //   attributes of augment_attributes()

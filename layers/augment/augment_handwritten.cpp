@@ -1,5 +1,5 @@
 // Augmentation through our own kernels.
-#include "kernels/augment/augment.h"
+#include "kernels/augment/ladder.h"
 #include "layers/augment/augment_options.h"
 #include "layers/layer.h"
 
@@ -23,8 +23,9 @@ const RegisterImplementation handwritten(
        auto bind = [=, n = in[0], options = augment_options(call.attributes),
                     colour = colour_scale(normalization(call.attributes))](const Bindings& b) -> Enqueue {
          return [=](cudaStream_t stream) {
-           kernels::augment(b.in<uint8_t>(0), b.in<int64_t>(1), b.in<int64_t>(2), b.in<int64_t>(3), options,
-                            colour, sizes, n, b.workspace, b.out<float>(0), stream);
+           kernels::augment_fused({b.in<uint8_t>(0), b.in<int64_t>(1), b.in<int64_t>(2), b.in<int64_t>(3),
+                                   options, colour, sizes, n, b.workspace, b.out<float>(0)},
+                                  stream);
          };
        };
        return Prepared{bind, kernels::augment_workspace_bytes(sizes, in[0]),

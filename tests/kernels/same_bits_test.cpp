@@ -39,7 +39,7 @@ TEST_P(SameBits, InEveryRung) {
   EXPECT_NE(first, nullptr);
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, SameBits, ::testing::Values("elementwise", "optimizer"),
+INSTANTIATE_TEST_SUITE_P(Kernels, SameBits, ::testing::Values("augment", "elementwise", "optimizer"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
