@@ -67,7 +67,7 @@ void add(Figures& to, const Figures& from) {
 
 Recorder* recorder = nullptr;
 
-Recorder::Recorder() : logs_(kMaxThreads) {
+Recorder::Recorder() : shared_arrays_(shared_arrays()), logs_(kMaxThreads) {
   Program program = describe_program();
   code_ = program.code;
   for (auto [begin, bytes] : program.data) program_data_.push_back({begin, bytes});
@@ -103,6 +103,8 @@ void Recorder::block_begins(Block& threads, const KernelInfo& kernel, uint3 bloc
   block_ = &threads;
   block_index_ = block;
   const Program program = describe_program();
+  thread_local_begin_ = program.thread_local_begin;
+  thread_local_bytes_ = program.thread_local_bytes;
   shadow_.set_ranges({static_cast<const char*>(threads.arena()), kernel.shared_bytes},
                      {program.thread_local_begin, program.thread_local_bytes});
   shadow_.begin_block();
@@ -159,6 +161,15 @@ bool Recorder::is_global(const char* address, size_t bytes) const {
   return true;
 }
 
+const SharedArray* Recorder::static_array(const char* address) const {
+  const auto offset = static_cast<size_t>(address - thread_local_begin_);
+  auto after = std::upper_bound(shared_arrays_.begin(), shared_arrays_.end(), offset,
+                                [](size_t o, const SharedArray& array) { return o < array.offset; });
+  if (after == shared_arrays_.begin()) return nullptr;
+  --after;
+  return offset < after->offset + after->bytes ? &*after : nullptr;
+}
+
 bool Recorder::is_program_data(const char* address) const {
   return std::any_of(program_data_.begin(), program_data_.end(), [&](const Range& range) {
     return static_cast<size_t>(address - range.begin) < range.bytes;
@@ -175,7 +186,13 @@ void Recorder::access(const void* pc, const void* pointer, size_t bytes, Access 
   }
   const Busy busy(busy_);
   Space space = Space::shared;
-  if (!shadow_.holds(address)) {
+  if (shadow_.holds(address)) {
+    if (static_cast<size_t>(address - thread_local_begin_) < thread_local_bytes_ && !shared_arrays_.empty()) {
+      const SharedArray* array = static_array(address);
+      if (array == nullptr) wrong_address(pc, address, bytes, kind);
+      if (array->guard) return;
+    }
+  } else {
     space = Space::global;
     if (!is_global(address, bytes)) {
       if (is_program_data(address)) return;  // __constant__ and literals: no traffic worth counting
@@ -246,6 +263,14 @@ void Recorder::wrong_address(const void* pc, const char* address, size_t bytes, 
       address < static_cast<const char*>(block_->arena()) + kMaxDynamicShared) {
     where = fmt::format("at byte {} of {} bytes of dynamic shared memory",
                         address - static_cast<const char*>(block_->arena()), block_->arena_bytes());
+  }
+  if (shadow_.holds(address)) {
+    const auto offset = static_cast<size_t>(address - thread_local_begin_);
+    for (const SharedArray& array : shared_arrays_) {
+      if (array.offset + array.bytes <= offset)
+        where = fmt::format("{} bytes behind the end of the shared array {} of {} bytes",
+                            offset - array.offset - array.bytes, array.name, array.bytes);
+    }
   }
   const std::string message =
       fmt::format("{} {} bytes {}", kind == Access::read ? "reads" : "writes", bytes, where);

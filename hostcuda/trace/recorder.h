@@ -9,6 +9,7 @@
 #include "hostcuda/execution/block.h"
 #include "hostcuda/trace/records.h"
 #include "hostcuda/trace/requests.h"
+#include "hostcuda/trace/shared_arrays.h"
 #include "hostcuda/trace/shared_shadow.h"
 
 namespace hostcuda::trace {
@@ -60,6 +61,7 @@ class Recorder final : public Observer {
   Pc offset(const void* pc) const { return static_cast<Pc>(static_cast<const char*>(pc) - code_); }
   bool is_global(const char* address, size_t bytes) const;
   bool is_program_data(const char* address) const;
+  const SharedArray* static_array(const char* address) const;  // null: between the arrays
   void wrong_address(const void* pc, const char* address, size_t bytes, Access kind);
   void find(Kind kind, const void* pc, const std::string& message);
   void flush_warps();
@@ -68,6 +70,9 @@ class Recorder final : public Observer {
   std::vector<Range> program_data_;  // its segments
   std::vector<Range> arrays_;        // device memory, by address
   mutable Range last_array_{};
+  std::vector<SharedArray> shared_arrays_;
+  const char* thread_local_begin_ = nullptr;
+  size_t thread_local_bytes_ = 0;
   SharedShadow shadow_;
   std::vector<ThreadLog> logs_;
   Block* block_ = nullptr;

@@ -287,7 +287,8 @@ void Requests::add_diverged(std::span<ThreadLog> lanes, std::span<const int> wor
         group = &groups[key];
         again = true;
       }
-      unpaired += again;
+      const bool piece = at > 1 && record.pc == lanes[i].records[at - 2].pc;  // of one structure's copy
+      unpaired += again && !piece;
       group->lanes[group->n++] = &record;
       group->last_lane = i;
     }

@@ -16,7 +16,7 @@ if(LATHE_BUILD STREQUAL "cuda")
   set(CMAKE_CUDA_STANDARD 20)
   find_package(CUDAToolkit 12.6 REQUIRED)
   add_compile_options(
-    "$<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings;-Xcompiler=-Wall,-Wextra,-Werror,-Wno-unused-parameter;-lineinfo;--expt-relaxed-constexpr>")
+    "$<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings;-Xcompiler=-Wall,-Wextra,-Werror,-Wno-unused-parameter;-lineinfo;--expt-relaxed-constexpr;-Xptxas=-warn-spills>")
 endif()
 
 add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Werror>")

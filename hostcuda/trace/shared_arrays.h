@@ -1,0 +1,20 @@
+// The static __shared__ arrays of the program: thread_local variables, told from its symbol table.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace hostcuda::trace {
+
+struct SharedArray {
+  size_t offset, bytes;  // in the thread-local block
+  std::string name;      // "a_tile"
+  // The compiler's own mark that an array of a class type is initialised: no kernel's memory.
+  bool guard;
+};
+
+// By offset. Empty where the program has no symbol table.
+std::vector<SharedArray> shared_arrays();
+
+}  // namespace hostcuda::trace
