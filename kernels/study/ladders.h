@@ -13,6 +13,7 @@ std::vector<Rung> reduce_rungs();       // reduce.cpp
 std::vector<Rung> batchnorm_rungs();    // batchnorm.cpp
 std::vector<Rung> transpose_rungs();    // transpose.cpp
 std::vector<Rung> pool_rungs();         // pool.cpp
+std::vector<Rung> conv2d_rungs();       // conv2d.cpp
 std::vector<Rung> augment_rungs();      // augment.cpp
 
 }  // namespace lathe::study

@@ -31,7 +31,7 @@ const std::vector<Rung>& rungs() {
   static const std::vector<Rung> all = [] {
     std::vector<Rung> list;
     for (auto ladder : {gemm_rungs, softmax_rungs, elementwise_rungs, optimizer_rungs, reduce_rungs,
-                        transpose_rungs, batchnorm_rungs, pool_rungs, augment_rungs}) {
+                        transpose_rungs, batchnorm_rungs, pool_rungs, augment_rungs, conv2d_rungs}) {
       std::vector<Rung> more = ladder();
       list.insert(list.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
     }
