@@ -14,7 +14,8 @@
 #define __constant__
 #define __grid_constant__
 #define __managed__
-#define __shared__ static thread_local  // a block never leaves its CPU thread
+// A block never leaves its CPU thread. constinit, or g++ constructs classes at first use, behind a guard.
+#define __shared__ constinit static thread_local
 #define __launch_bounds__(...)
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __forceinline__ inline __attribute__((always_inline))
