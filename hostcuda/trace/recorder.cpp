@@ -161,13 +161,13 @@ bool Recorder::is_global(const char* address, size_t bytes) const {
   return true;
 }
 
-const SharedArray* Recorder::static_array(const char* address) const {
+bool Recorder::between_arrays(const char* address) const {
   const auto offset = static_cast<size_t>(address - thread_local_begin_);
   auto after = std::upper_bound(shared_arrays_.begin(), shared_arrays_.end(), offset,
                                 [](size_t o, const SharedArray& array) { return o < array.offset; });
-  if (after == shared_arrays_.begin()) return nullptr;
+  if (after == shared_arrays_.begin()) return !shared_arrays_.empty();
   --after;
-  return offset < after->offset + after->bytes ? &*after : nullptr;
+  return offset >= after->offset + after->bytes;
 }
 
 bool Recorder::is_program_data(const char* address) const {
@@ -187,11 +187,8 @@ void Recorder::access(const void* pc, const void* pointer, size_t bytes, Access 
   const Busy busy(busy_);
   Space space = Space::shared;
   if (shadow_.holds(address)) {
-    if (static_cast<size_t>(address - thread_local_begin_) < thread_local_bytes_ && !shared_arrays_.empty()) {
-      const SharedArray* array = static_array(address);
-      if (array == nullptr) wrong_address(pc, address, bytes, kind);
-      if (array->guard) return;
-    }
+    if (static_cast<size_t>(address - thread_local_begin_) < thread_local_bytes_ && between_arrays(address))
+      wrong_address(pc, address, bytes, kind);
   } else {
     space = Space::global;
     if (!is_global(address, bytes)) {

@@ -61,7 +61,7 @@ class Recorder final : public Observer {
   Pc offset(const void* pc) const { return static_cast<Pc>(static_cast<const char*>(pc) - code_); }
   bool is_global(const char* address, size_t bytes) const;
   bool is_program_data(const char* address) const;
-  const SharedArray* static_array(const char* address) const;  // null: between the arrays
+  bool between_arrays(const char* address) const;  // the static shared ones
   void wrong_address(const void* pc, const char* address, size_t bytes, Access kind);
   void find(Kind kind, const void* pc, const std::string& message);
   void flush_warps();

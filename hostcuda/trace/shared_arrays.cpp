@@ -37,8 +37,7 @@ std::vector<SharedArray> shared_arrays() {
     const char* names = image.data() + sections[section->sh_link].sh_offset;
     for (const Elf64_Sym* s = symbols; s != symbols + section->sh_size / sizeof(Elf64_Sym); ++s) {
       if (ELF64_ST_TYPE(s->st_info) != STT_TLS || s->st_shndx == SHN_UNDEF) continue;
-      const char* name = names + s->st_name;
-      arrays.push_back({s->st_value, s->st_size, last_part(name), std::strncmp(name, "_ZGV", 4) == 0});
+      arrays.push_back({s->st_value, s->st_size, last_part(names + s->st_name)});
     }
   }
   std::sort(arrays.begin(), arrays.end(),

@@ -10,8 +10,6 @@ namespace hostcuda::trace {
 struct SharedArray {
   size_t offset, bytes;  // in the thread-local block
   std::string name;      // "a_tile"
-  // The compiler's own mark that an array of a class type is initialised: no kernel's memory.
-  bool guard;
 };
 
 // By offset. Empty where the program has no symbol table.

@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(kGroups* kRows)
       const int64_t row = first_row + x, column = first_column + y;
       if (row >= rows || column >= columns) continue;
       Four<To> four;
-      for (int i = 0; i < 4; ++i) four.value[i] = convert<To>(tile[x + i][y]);
+      for (int i = 0; i < 4; ++i) four.value[i] = convert<To>(row + i < rows ? tile[x + i][y] : 0.0f);
       To* to = out + matrix + column * rows + row;
       if (wide_out) {
         *reinterpret_cast<Four<To>*>(to) = four;
