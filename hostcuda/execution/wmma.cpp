@@ -104,8 +104,8 @@ template const char* transfer_fragment<uint16_t, false>(void* const (&lanes)[32]
 template const char* transfer_fragment<float, false>(void* const (&lanes)[32]);
 template const char* transfer_fragment<float, true>(void* const (&lanes)[32]);
 
-// A lane's share is one access of 16 bytes (16-bit numbers) or two (fp32), neighbouring lanes next to each
-// other. As in check_rows(), a few addresses stand for the call.
+// A lane's share is one access of 16 bytes (16-bit numbers) or two (fp32), neighbouring lanes on neighbouring
+// lines, as a GPU does it with ldmatrix. As in check_rows(), a few addresses stand for the call.
 void check_transfer(const FragmentTransfer& t, bool store, Site site) {
   if (running_block == nullptr) throw NotInBlock{site};
   const auto address = reinterpret_cast<uintptr_t>(t.matrix);
@@ -122,7 +122,7 @@ void check_transfer(const FragmentTransfer& t, bool store, Site site) {
   }
   if (observer == nullptr) return;
   for (int piece = running_block->current() % 32; piece < kSide * t.element_bytes; piece += 32) {
-    const int64_t line = piece / t.element_bytes, byte = piece % t.element_bytes * 16;
+    const int64_t line = piece % kSide, byte = piece / kSide * 16;
     observer->access(static_cast<const char*>(__builtin_return_address(0)) + piece / 32,
                      static_cast<char*>(t.matrix) + line * t.leading * t.element_bytes + byte, 16,
                      store ? Access::write : Access::read);

@@ -7,7 +7,8 @@
 // Bytes.       2·M·N·K·(1/128 + 1/128) from global memory, half of rung 8: the numbers are half as wide.
 // Operations.  2·M·N·K, 8192 an operation of a warp, where fp32 makes 64.
 // Bound.       Latency: a tile is loaded through registers while the tensor cores wait. What a fragment
-//              holds where is unknown, so C goes through shared memory before bias and rounding.
+//              holds where is unknown, so C goes through shared memory before bias and rounding. The padded
+//              rows are read without bank conflicts, but A's are written in two passes instead of one.
 //
 // Global memory is read and written 16 bytes at a time where all rows begin at a multiple of 16 bytes, else
 // number by number. fp16 runs on sm_75 and later, bf16 on sm_80 and later; elsewhere the launcher throws.
@@ -81,7 +82,8 @@ __global__ void __launch_bounds__(kThreads)
     }
 
     // Fragment by fragment through the warp's own shared memory: a lane writes 8 numbers of half a row.
-    const int row = lane / 2, column = lane % 2 * 8;
+    // Neighbouring lanes take neighbouring rows: the 8 that read float4s together meet all 32 banks once.
+    const int row = lane % kSide, column = lane / kSide * 8;
     LATHE_UNROLL for (int i = 0; i < kWarpM / kSide; ++i) {
       LATHE_UNROLL for (int j = 0; j < kWarpN / kSide; ++j) {
         wmma::store_matrix_sync(&c_tile[warp][0][0], sum[i][j], kPitchC, wmma::mem_row_major);

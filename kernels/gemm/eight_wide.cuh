@@ -26,13 +26,16 @@ __device__ inline void copy8(T* to, const T* row, int64_t column, int64_t end) {
 }
 
 // row[column … column + 7] = max(0, sums + bias), nothing at and after `end`; `bias` may be null, max(0, ·)
-// is for relu alone.
+// is for relu alone. `sums` is a multiple of 16 bytes.
 template <bool kWide, typename T>
 __device__ inline void finish8(T* row, int64_t column, int64_t end, const float* sums, const T* bias,
                                bool relu) {
+  const float4 low = reinterpret_cast<const float4*>(sums)[0],
+               high = reinterpret_cast<const float4*>(sums)[1];
+  const float eight[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
   __align__(16) T values[8];
   for (int i = 0; i < 8; ++i) {
-    float sum = sums[i];
+    float sum = eight[i];
     if (bias != nullptr && column + i < end) sum += static_cast<float>(bias[column + i]);
     values[i] = T(relu ? fmaxf(sum, 0.0f) : sum);
   }
