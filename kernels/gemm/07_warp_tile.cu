@@ -82,9 +82,11 @@ __global__ void __launch_bounds__(kThreads)
 void gemm_warp_tile(const Gemm<float>& p, cudaStream_t stream) {
   const bool wide =
       rows_take_float4(p.A, p.lda) && rows_take_float4(p.B, p.ldb) && rows_take_float4(p.C, p.ldc);
-  launch(wide ? gemm_07_warp_tile<true> : gemm_07_warp_tile<false>,
-         tile_grid(p, kTileM, kTileN, "gemm_warp_tile"), kThreads, 0, stream, p.A, p.B, p.C, p.lda, p.ldb,
-         p.ldc, p.M, p.N, p.K);
+  auto launch_with = [&](auto kWide) {
+    launch<gemm_07_warp_tile<kWide()>>(tile_grid(p, kTileM, kTileN, "gemm_warp_tile"), kThreads, 0, stream,
+                                       p.A, p.B, p.C, p.lda, p.ldb, p.ldc, p.M, p.N, p.K);
+  };
+  wide ? launch_with(std::true_type()) : launch_with(std::false_type());
 }
 
 }  // namespace lathe::kernels

@@ -105,9 +105,11 @@ __global__ void __launch_bounds__(kThreads)
 
 void gemm_double_buffered(const Gemm<float>& p, cudaStream_t stream) {
   const bool wide = rows_take_float4(p.B, p.ldb) && rows_take_float4(p.C, p.ldc);
-  launch(wide ? gemm_08_double_buffered<true> : gemm_08_double_buffered<false>,
-         tile_grid(p, kTileM, kTileN, "gemm_double_buffered"), kThreads, 0, stream, p.A, p.B, p.C, p.lda,
-         p.ldb, p.ldc, p.M, p.N, p.K);
+  auto launch_with = [&](auto kWide) {
+    launch<gemm_08_double_buffered<kWide()>>(tile_grid(p, kTileM, kTileN, "gemm_double_buffered"), kThreads,
+                                             0, stream, p.A, p.B, p.C, p.lda, p.ldb, p.ldc, p.M, p.N, p.K);
+  };
+  wide ? launch_with(std::true_type()) : launch_with(std::false_type());
 }
 
 }  // namespace lathe::kernels

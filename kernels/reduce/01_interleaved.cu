@@ -4,8 +4,8 @@
 //              neighbour's, in round 2 every fourth adds that of the thread two further, and so on.
 // Bytes.       4 an element from global memory, and 4 for each block's sum.
 // Operations.  1 an element (2 for squares).
-// Bound.       Instructions: all warps run all 8 rounds, of which the working threads are spread thinly, with
-//              a division each; only in the first is half of a warp busy.
+// Bound.       Instructions: 8 rounds for one load a thread, each with a barrier and a remainder, and most
+//              warps go through them with few of their lanes at work.
 #include "kernels/reduce/passes.cuh"
 
 namespace lathe::kernels {

@@ -75,8 +75,11 @@ void reduce_vectorised(const Reduce& p, cudaStream_t stream) {
   const unsigned int blocks = min(blocks_for(p.n, kThreads * kLoads * 4), unsigned(kMaxBlocks));
   const bool wide = reinterpret_cast<uintptr_t>(p.x) % sizeof(float4) == 0;
   with_kind(p.kind, [&](auto kind) {
-    launch(wide ? reduce_05_vectorised<kind(), true> : reduce_05_vectorised<kind(), false>, blocks, kThreads,
-           0, stream, p.x, p.n, sums);
+    if (wide) {
+      launch<reduce_05_vectorised<kind(), true>>(blocks, kThreads, 0, stream, p.x, p.n, sums);
+    } else {
+      launch<reduce_05_vectorised<kind(), false>>(blocks, kThreads, 0, stream, p.x, p.n, sums);
+    }
   });
   launch<reduce_05_last_pass>(1, kThreads, 0, stream, sums, int(blocks), p.result);
 }
