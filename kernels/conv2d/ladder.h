@@ -33,10 +33,47 @@ struct Conv2d {
   float* workspace = nullptr;  // as many bytes as the rung's function below says
 };
 
+// dx = Σ dy · ∂y/∂x, with y of a convolution with neither bias nor ReLU. Where a ReLU followed it, what left
+// that is `y`: dy counts where y > 0.
+template <typename T>
+struct Conv2dDgrad {
+  ConvShape shape;
+  ConvLayout layout;
+  const T* dy;  // as y
+  const T* w;
+  T* dx;                 // as x
+  const T* y = nullptr;  // or null: no ReLU
+};
+
+// dw = Σ dy · ∂y/∂w and db = Σ dy over samples and pixels, in fp32 for the optimizer. y as above.
+template <typename T>
+struct Conv2dWgrad {
+  ConvShape shape;
+  ConvLayout layout;
+  const T* x;
+  const T* dy;           // as y
+  float* dw;             // as w
+  float* db = nullptr;   // [O], or null: not wanted
+  const T* y = nullptr;  // or null: no ReLU
+  float* workspace = nullptr;
+};
+
 // clang-format off
 void conv2d_direct(const Conv2d<float>& problem, cudaStream_t stream);                 // 01: nchw
 void conv2d_im2col_gemm(const Conv2d<float>& problem, cudaStream_t stream);            // 02: nchw
+void conv2d_implicit_gemm(const Conv2d<float>& problem, cudaStream_t stream);          // 03: nchw, nhwc
+void conv2d_winograd_2x2(const Conv2d<float>& problem, cudaStream_t stream);           // 04: nchw, 3×3, stride 1
+void conv2d_winograd_4x4(const Conv2d<float>& problem, cudaStream_t stream);           // 05: nchw, 3×3, stride 1
+template <typename T>
+void conv2d_dgrad(const Conv2dDgrad<T>& problem, cudaStream_t stream);                 // 08: nchw, nhwc
+template <typename T>
+void conv2d_wgrad(const Conv2dWgrad<T>& problem, cudaStream_t stream);                 // 09: nchw, nhwc
+
+// Bytes of workspace; the other rungs need none.
 int64_t conv2d_im2col_gemm_workspace(const ConvShape& shape);
+int64_t conv2d_winograd_2x2_workspace(const ConvShape& shape);
+int64_t conv2d_winograd_4x4_workspace(const ConvShape& shape);
+int64_t conv2d_wgrad_workspace(const ConvShape& shape);
 // clang-format on
 
 }  // namespace lathe::kernels

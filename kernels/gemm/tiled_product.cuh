@@ -2,21 +2,21 @@
 // fp32, where A and B are given by how an element is fetched, so that a convolution's B need never be stored.
 //
 // Idea.   A block of 256 threads makes a 64×64 tile of C. It loads a 64×16 tile of A and of B into shared
-// memory,
-//         waits, and multiplies; each thread keeps a 4×4 piece of C in registers, so that 8 values read from
-//         shared memory feed 16 multiply-adds.
+//         memory, waits, and multiplies; each thread keeps a 4×4 piece of C in registers, so that 8 values
+//         read from shared memory feed 16 multiply-adds.
 // Bytes.  4·M·N·K·(1/64 + 1/64) from global memory instead of 4·M·N·K·2.
-// Bound.  Latency: nothing is loaded while the block multiplies (double buffering is a later rung), and a
-//         product with few tiles leaves most of a GPU idle (so is splitting K).
+// Bound.  Latency: nothing is loaded while the block multiplies (double buffering is a later rung).
+//
+// A product with few tiles and a long K leaves most of a GPU idle. K can then be cut into slices, each a
+// product of its own, whose results the caller adds.
 //
 // An operand is a struct, copied to the device, with
-//   static constexpr bool k_is_contiguous   whether neighbouring k (else neighbouring m or n) are neighbours
-//   in
-//                                           memory: neighbouring threads load along that axis
-//   Outer outer(batch, m or n)              what is worth knowing about a row of A or a column of B; computed
-//   once Inner inner(k)                          the same for k; computed once for each tile float
-//   load(outer, inner)                the element; 0 outside the matrix
-// and a result has store(batch, m, n, value), which ignores positions outside C.
+//   k_is_contiguous          static constexpr bool: whether neighbouring k (else neighbouring m or n) are
+//                            neighbours in memory: neighbouring threads load along that axis
+//   Outer outer(batch, o)    what is worth knowing about row m of A or column n of B; computed once
+//   Inner inner(k)           the same for k; computed once for each tile
+//   load(outer, inner)       the element as float; 0 outside the matrix
+// and a result has store(b, m, n, value), b = batch · slices + slice, which ignores positions outside C.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -73,13 +73,16 @@ class TileLoader {
 
 template <typename A, typename B, typename C>
 __global__ void __launch_bounds__(kProductThreads)
-    tiled_product(A a, B b, C c, int64_t tiles_m, int64_t tiles_n, int64_t K) {
+    tiled_product(A a, B b, C c, int64_t tiles_m, int64_t tiles_n, int64_t slices, int64_t slice_depth,
+                  int64_t K) {
   __shared__ __align__(16) float a_tile[kDepth][kPitch];
   __shared__ __align__(16) float b_tile[kDepth][kPitch];
 
   const int64_t first_n = blockIdx.x % tiles_n * kTile;
   const int64_t first_m = blockIdx.x / tiles_n % tiles_m * kTile;
-  const int64_t batch = blockIdx.x / tiles_n / tiles_m;
+  const int64_t slice = blockIdx.x / tiles_n / tiles_m % slices;
+  const int64_t batch = blockIdx.x / tiles_n / tiles_m / slices;
+  const int64_t end_k = slice_depth < K - slice * slice_depth ? (slice + 1) * slice_depth : K;
   const TileLoader<A> a_loader(a, batch, first_m);
   const TileLoader<B> b_loader(b, batch, first_n);
   const int m =
@@ -87,7 +90,7 @@ __global__ void __launch_bounds__(kProductThreads)
   const int n = static_cast<int>(threadIdx.x) % (kTile / kPiece) * kPiece;
 
   float sum[kPiece][kPiece] = {};
-  for (int64_t k = 0; k < K; k += kDepth) {
+  for (int64_t k = slice * slice_depth; k < end_k; k += kDepth) {
     a_loader.load(k, a_tile);
     b_loader.load(k, b_tile);
     __syncthreads();
@@ -102,17 +105,20 @@ __global__ void __launch_bounds__(kProductThreads)
     __syncthreads();
   }
   for (int i = 0; i < kPiece; ++i) {
-    for (int j = 0; j < kPiece; ++j) c.store(batch, first_m + m + i, first_n + n + j, sum[i][j]);
+    for (int j = 0; j < kPiece; ++j)
+      c.store(batch * slices + slice, first_m + m + i, first_n + n + j, sum[i][j]);
   }
 }
 
 // C[b][M,N] = A[b][M,K] · B[b][K,N] for b in [0, batches).
 template <typename A, typename B, typename C>
 void launch_tiled_product(const A& a, const B& b, const C& c, int64_t batches, int64_t M, int64_t N,
-                          int64_t K, cudaStream_t stream) {
+                          int64_t K, cudaStream_t stream, int64_t slices = 1) {
   const int64_t tiles_m = (M + kTile - 1) / kTile, tiles_n = (N + kTile - 1) / kTile;
-  launch<tiled_product<A, B, C>>(dim3(static_cast<unsigned>(batches * tiles_m * tiles_n)),
-                                 dim3(kProductThreads), 0, stream, a, b, c, tiles_m, tiles_n, K);
+  const int64_t slice_depth = (K + slices * kDepth - 1) / (slices * kDepth) * kDepth;  // whole tiles
+  launch<tiled_product<A, B, C>>(dim3(static_cast<unsigned>(batches * slices * tiles_m * tiles_n)),
+                                 dim3(kProductThreads), 0, stream, a, b, c, tiles_m, tiles_n, slices,
+                                 slice_depth, K);
 }
 
 }  // namespace lathe::kernels

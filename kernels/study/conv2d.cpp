@@ -11,6 +11,8 @@ namespace lathe::study {
 namespace {
 
 using kernels::Conv2d;
+using kernels::Conv2dDgrad;
+using kernels::Conv2dWgrad;
 using kernels::ConvLayout;
 using kernels::ConvShape;
 using Values = std::vector<double>;
@@ -98,6 +100,10 @@ double tolerance(Element element, int64_t n) {
 }
 
 bool takes_all(const ConvShape&) { return true; }
+bool winograd_takes(const ConvShape& s) {
+  return s.kernel_h == 3 && s.kernel_w == 3 && s.stride_h == 1 && s.stride_w == 1 && s.dilation_h == 1 &&
+         s.dilation_w == 1;
+}
 int64_t no_workspace(const ConvShape&) { return 0; }
 
 // What a forward rung takes.
@@ -133,6 +139,75 @@ Trial fprop_trial(void (*launcher)(const Conv2d<T>&, cudaStream_t), const Fprop&
   return t;
 }
 
+// dy and what left the ReLU of the gradients' trials, and dy behind it. Every other trial has a ReLU.
+struct Outgoing {
+  Values dy, y, masked;
+};
+Outgoing outgoing(const ConvShape& s, Element element, bool relu) {
+  Outgoing out{inputs(y_size(s), 3, element), inputs(y_size(s), 4, element), {}};
+  out.masked = out.dy;
+  for (size_t i = 0; i < out.dy.size(); ++i)
+    if (relu && !(out.y[i] > 0)) out.masked[i] = 0;
+  return out;
+}
+
+template <typename T>
+Trial dgrad_trial(Element element, const Case& c, bool relu, bool expected) {
+  const ConvShape& s = c.shape;
+  const Outgoing out = outgoing(s, element, relu);
+  const Values w = inputs(w_size(s), 2, element);
+  Values dx;
+  if (expected) {
+    dx.assign(static_cast<size_t>(x_size(s)), 0);
+    for_each_product(s, c.layout, [&](size_t a, size_t b, size_t at) { dx[a] += out.masked[at] * w[b]; });
+  }
+  Trial t = describe(c, element, relu ? "dReLU, " : "");
+  t.arrays = {{"dy", element, out.dy, {}, 0, c.shift},
+              {"y", element, out.y, {}, 0, c.shift},
+              {"w", element, w, {}, 0, c.shift},
+              {"dx", element, Values(static_cast<size_t>(x_size(s)), -77), dx,
+               tolerance(element, s.group_outputs() * s.taps()), c.shift}};
+  t.launch = [=](std::span<void* const> at, cudaStream_t stream) {
+    kernels::conv2d_dgrad<T>({s, c.layout, static_cast<const T*>(at[0]), static_cast<const T*>(at[2]),
+                              static_cast<T*>(at[3]), relu ? static_cast<const T*>(at[1]) : nullptr},
+                             stream);
+  };
+  return t;
+}
+
+// With a ReLU the gradient of the bias too.
+template <typename T>
+Trial wgrad_trial(Element element, const Case& c, bool relu, bool expected) {
+  const ConvShape& s = c.shape;
+  const Outgoing out = outgoing(s, element, relu);
+  const Values x = inputs(x_size(s), 1, element);
+  const int64_t workspace = kernels::conv2d_wgrad_workspace(s) / 4;
+  Values dw, db, db_before(static_cast<size_t>(s.O), -77);
+  if (expected) {
+    dw.assign(static_cast<size_t>(w_size(s)), 0);
+    for_each_product(s, c.layout, [&](size_t a, size_t b, size_t at) { dw[b] += x[a] * out.masked[at]; });
+    const int64_t step = steps(c.layout, s.O, s.OH, s.OW).c;
+    if (relu) db.assign(static_cast<size_t>(s.O), 0);
+    for (size_t i = 0; relu && i < out.masked.size(); ++i)
+      db[static_cast<size_t>(static_cast<int64_t>(i) / step % s.O)] += out.masked[i];
+  }
+  const double error = tolerance(Element::fp32, s.N * s.OH * s.OW);
+  Trial t = describe(c, element, relu ? "dReLU and bias, " : "");
+  t.arrays = {{"x", element, x, {}, 0, c.shift},
+              {"dy", element, out.dy, {}, 0, c.shift},
+              {"y", element, out.y, {}, 0, c.shift},
+              {"dw", Element::fp32, Values(static_cast<size_t>(w_size(s)), -77), dw, error, c.shift},
+              {"db", Element::fp32, db_before, db, error, c.shift},
+              {"workspace", Element::fp32, Values(static_cast<size_t>(workspace), NAN), {}, 0, 0, true}};
+  t.launch = [=](std::span<void* const> at, cudaStream_t stream) {
+    kernels::conv2d_wgrad<T>({s, c.layout, static_cast<const T*>(at[0]), static_cast<const T*>(at[1]),
+                              static_cast<float*>(at[3]), relu ? static_cast<float*>(at[4]) : nullptr,
+                              relu ? static_cast<const T*>(at[2]) : nullptr, static_cast<float*>(at[5])},
+                             stream);
+  };
+  return t;
+}
+
 const Window kSquares[] = {{3, 1, 1, 1}, {1, 1, 0, 1}, {3, 2, 1, 1}, {3, 1, 0, 1},
                            {5, 3, 2, 1}, {3, 1, 2, 2}, {3, 1, 2, 1}};
 
@@ -143,7 +218,7 @@ std::vector<ConvShape> shapes(Purpose purpose) {
     case Purpose::time:
       return {conv(64, 64, 56, 56, 128)};  // VGG's third layer
     case Purpose::check_quick:
-      return {conv(1, 1, 1, 1, 1), conv(2, 8, 6, 9, 17), conv(1, 3, 7, 5, 65),
+      return {conv(1, 1, 1, 1, 1), conv(4, 3, 17, 17, 2), conv(2, 8, 6, 9, 17), conv(1, 3, 7, 5, 65),
               conv(2, 6, 7, 8, 4, {3, 2, 2, 2}, {2, 3, 1, 3}, 2)};
     case Purpose::check:
       break;
@@ -168,7 +243,7 @@ std::vector<ConvShape> shapes(Purpose purpose) {
 std::vector<Case> cases(Purpose purpose, const std::vector<ConvLayout>& layouts) {
   std::vector<Case> list;
   for (ConvLayout layout : layouts)
-    for (const ConvShape& shape : shapes(purpose)) list.push_back({shape, layout, list.size() % 4 == 2});
+    for (const ConvShape& shape : shapes(purpose)) list.push_back({shape, layout, list.size() % 3 == 2});
   if (purpose == Purpose::trace || purpose == Purpose::time) list.erase(list.begin(), list.end() - 1);
   return list;
 }
@@ -186,12 +261,42 @@ Rung fprop_rung(int number, const char* name, Fprop rung, void (*launcher)(const
   return {"conv2d", number, name, {Element::fp32}, trials, in_engine};
 }
 
+template <typename T>
+std::vector<Trial> gradient_trials(bool weights, Purpose purpose, Element element) {
+  std::vector<Trial> list;
+  for (const Case& c : cases(purpose, {ConvLayout::nchw, ConvLayout::nhwc})) {
+    const bool relu = list.size() % 2 == 1, expected = purpose != Purpose::time;
+    list.push_back(weights ? wgrad_trial<T>(element, c, relu, expected)
+                           : dgrad_trial<T>(element, c, relu, expected));
+  }
+  return list;
+}
+
+Rung gradient_rung(int number, const char* name, bool weights) {
+  auto trials = [=](Purpose purpose, Element element) {
+    return element == Element::fp32   ? gradient_trials<float>(weights, purpose, element)
+           : element == Element::fp16 ? gradient_trials<__half>(weights, purpose, element)
+                                      : gradient_trials<__nv_bfloat16>(weights, purpose, element);
+  };
+  return {"conv2d", number, name, {Element::fp32, Element::fp16, Element::bf16}, trials, true};
+}
+
 }  // namespace
 
 std::vector<Rung> conv2d_rungs() {
   return {fprop_rung(1, "direct", {{ConvLayout::nchw}}, kernels::conv2d_direct),
           fprop_rung(2, "im2col_gemm", {{ConvLayout::nchw}, takes_all, kernels::conv2d_im2col_gemm_workspace},
-                     kernels::conv2d_im2col_gemm)};
+                     kernels::conv2d_im2col_gemm),
+          fprop_rung(3, "implicit_gemm", {{ConvLayout::nchw, ConvLayout::nhwc}},
+                     kernels::conv2d_implicit_gemm, true),
+          fprop_rung(4, "winograd_2x2",
+                     {{ConvLayout::nchw}, winograd_takes, kernels::conv2d_winograd_2x2_workspace},
+                     kernels::conv2d_winograd_2x2),
+          fprop_rung(5, "winograd_4x4",
+                     {{ConvLayout::nchw}, winograd_takes, kernels::conv2d_winograd_4x4_workspace, 10},
+                     kernels::conv2d_winograd_4x4),
+          gradient_rung(8, "dgrad", false),
+          gradient_rung(9, "wgrad", true)};
 }
 
 }  // namespace lathe::study

@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include "kernels/conv2d/conv2d.h"
+#include "kernels/conv2d/shape.h"
 #include "layers/layer.h"
 
 namespace lathe {

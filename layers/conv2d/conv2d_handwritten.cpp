@@ -1,30 +1,54 @@
-// Convolutions through our own implicit-GEMM kernels, NCHW.
+// Convolutions through the ladder's implicit GEMMs, NCHW.
+#include "kernels/conv2d/ladder.h"
 #include "layers/conv2d/conv2d.h"
+#include "layers/step.h"
 
 namespace lathe {
 namespace {
+
+constexpr auto kLayout = kernels::ConvLayout::nchw;
 
 std::string supports(const Call& call) {
   std::string reason = only_f32(call);
   return reason.empty() ? only_row_major(call) : reason;
 }
 
-using Kernel = void (*)(const float*, const float*, float*, const ConvShape&, cudaStream_t);
-
-template <ConvDirection direction, Kernel kernel>
-Prepared prepare(const Call& call, const Options&) {
-  return {[shape = conv_shape(direction, call)](const Bindings& b) -> Enqueue {
-    return [shape, first = b.in<float>(0), second = b.in<float>(1),
-            result = b.out<float>(0)](cudaStream_t stream) { kernel(first, second, result, shape, stream); };
-  }};
+Prepared prepare_fprop(const Call& call, const Options&) {
+  return kernel_step([shape = conv_shape(ConvDirection::fprop, call)](const Bindings& b,
+                                                                      cudaStream_t stream) {
+    kernels::conv2d_implicit_gemm(
+        {.shape = shape, .layout = kLayout, .x = b.in<float>(0), .w = b.in<float>(1), .y = b.out<float>(0)},
+        stream);
+  });
 }
 
-const RegisterImplementation fprop("conv2d", {"handwritten", supports,
-                                              prepare<ConvDirection::fprop, kernels::conv2d_fprop>});
-const RegisterImplementation dgrad("conv2d_dgrad", {"handwritten", supports,
-                                                    prepare<ConvDirection::dgrad, kernels::conv2d_dgrad>});
-const RegisterImplementation wgrad("conv2d_wgrad", {"handwritten", supports,
-                                                    prepare<ConvDirection::wgrad, kernels::conv2d_wgrad>});
+Prepared prepare_dgrad(const Call& call, const Options&) {
+  return kernel_step([shape = conv_shape(ConvDirection::dgrad, call)](const Bindings& b,
+                                                                      cudaStream_t stream) {
+    kernels::conv2d_dgrad<float>(
+        {.shape = shape, .layout = kLayout, .dy = b.in<float>(0), .w = b.in<float>(1), .dx = b.out<float>(0)},
+        stream);
+  });
+}
+
+Prepared prepare_wgrad(const Call& call, const Options&) {
+  const ConvShape shape = conv_shape(ConvDirection::wgrad, call);
+  return kernel_step(
+      [shape](const Bindings& b, cudaStream_t stream) {
+        kernels::conv2d_wgrad<float>({.shape = shape,
+                                      .layout = kLayout,
+                                      .x = b.in<float>(0),
+                                      .dy = b.in<float>(1),
+                                      .dw = b.out<float>(0),
+                                      .workspace = static_cast<float*>(b.workspace)},
+                                     stream);
+      },
+      kernels::conv2d_wgrad_workspace(shape));
+}
+
+const RegisterImplementation fprop("conv2d", {"handwritten", supports, prepare_fprop});
+const RegisterImplementation dgrad("conv2d_dgrad", {"handwritten", supports, prepare_dgrad});
+const RegisterImplementation wgrad("conv2d_wgrad", {"handwritten", supports, prepare_wgrad});
 
 }  // namespace
 }  // namespace lathe
