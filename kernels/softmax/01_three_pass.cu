@@ -21,7 +21,7 @@ __global__ void softmax_01_three_pass(Softmax p LATHE_FLAT) {
   const float* x = p.logits + n * p.classes;  // [classes]
   const int64_t label = p.labels ? p.labels[n] : -1;
   const bool has_label = label >= 0 && label < p.classes;
-  const float x_at_label = has_label ? x[label] : 0;
+  const float x_at_label = has_label ? x[label] : 0, dloss = p.dlogits ? p.dlosses[n] : 0;
 
   SoftmaxRow row{-INFINITY, 0, has_label};
   for (int64_t k = 0; k < p.classes; ++k) {
@@ -39,7 +39,7 @@ __global__ void softmax_01_three_pass(Softmax p LATHE_FLAT) {
   for (int64_t k = 0; k < p.classes; ++k) {
     const float probability = row.probability(x[k]);
     if (p.p) p.p[n * p.classes + k] = probability;
-    if (p.dlogits) p.dlogits[n * p.classes + k] = row.dlogit(p, probability, k == label, p.dlosses[n]);
+    if (p.dlogits) p.dlogits[n * p.classes + k] = row.dlogit(p, probability, k == label, dloss);
   }
 }
 

@@ -20,7 +20,7 @@ __global__ void softmax_02_online(Softmax p LATHE_FLAT) {
   const float* x = p.logits + n * p.classes;  // [classes]
   const int64_t label = p.labels ? p.labels[n] : -1;
   const bool has_label = label >= 0 && label < p.classes;
-  const float x_at_label = has_label ? x[label] : 0;
+  const float x_at_label = has_label ? x[label] : 0, dloss = p.dlogits ? p.dlosses[n] : 0;
 
   SoftmaxRow row{-FLT_MAX, 0, has_label};  // not −∞: ∞ − ∞ is NaN
   for (int64_t k = 0; k < p.classes; ++k) {
@@ -35,7 +35,7 @@ __global__ void softmax_02_online(Softmax p LATHE_FLAT) {
     below += row.maximum - x[k];
     const float probability = row.probability(x[k]);
     if (p.p) p.p[n * p.classes + k] = probability;
-    if (p.dlogits) p.dlogits[n * p.classes + k] = row.dlogit(p, probability, k == label, p.dlosses[n]);
+    if (p.dlogits) p.dlogits[n * p.classes + k] = row.dlogit(p, probability, k == label, dloss);
   }
   if (p.losses) p.losses[n] = row.loss(p, x_at_label, below);
 }
