@@ -1,11 +1,10 @@
 // Augmentation, rung 1: each step a kernel of its own.  y[N,3,H,W] f32 from images[N,H0,W0,3] u8.
 //
 // Idea.        As a pipeline is written first: resample, brightness, contrast, saturation, normalisation,
-// cutout,
-//              each reading what the step before has stored. The picture between the steps is kept in y.
+//              cutout, each reading what the step before has stored. The picture between the steps is kept
+//              in y.
 // Bytes.       12 read an output pixel (four neighbours, mostly from cache) and 12 written; then four steps
-// that
-//              read 12 and write 12 each, and cutout.
+//              that read 12 and write 12 each, and cutout.
 // Operations.  About 60 an output pixel.
 // Bound.       Memory bandwidth, for 120 bytes where 24 are needed.
 #include "hostcuda/portable/launch.h"

@@ -1,9 +1,8 @@
 // Augmentation, rung 2: one fused kernel.  y[N,3,H,W] f32 from images[N,H0,W0,3] u8.
 //
 // Idea.        A thread takes an output pixel through every step while it is in registers, so that the
-// picture is
-//              read and written once. All geometry is folded into one affine map, worked out for each sample
-//              before, so that a pixel is resampled once.
+//              picture is read and written once. All geometry is folded into one affine map, worked out for
+//              each sample before, so that a pixel is resampled once.
 // Bytes.       12 read an output pixel (four neighbours, mostly from cache) and 12 written.
 // Operations.  About 60 an output pixel.
 // Bound.       Writing y on a GPU; on a CPU the scattered loads of bytes.

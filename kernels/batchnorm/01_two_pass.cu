@@ -1,12 +1,13 @@
 // Batch normalisation, rung 1: mean first, then variance.  Training, forward and backward; any layout, fp32.
 //
-// Idea.        The definitions, one sum at a time: a block sums its channels for the mean, and again for the
-//              squared distances from it. E[x²] − E[x]² would save the second pass and lose everything where
-//              the mean is large. The sums are in double.
+// Idea.        The definitions, one sum at a time: a block sums its channels for the mean, and again for
+//              the squared distances from it. E[x²] − E[x]² would save the second pass and lose everything
+//              where the mean is large. The sums are in double.
 // Bytes.       Forward 12 read and 4 written an element; backward 20 read (dy three times, x twice) and 4
 //              written.
 // Operations.  Forward 7 an element, four of them in double; backward 10.
-// Bound.       Memory bandwidth; on most GPUs the additions in double, of which they do 1/32 or 1/64 as many.
+// Bound.       Memory bandwidth; on most GPUs the additions in double, of which they do 1/32 or 1/64 as
+//              many.
 #include "kernels/batchnorm/normalise.cuh"
 
 namespace lathe::kernels {

@@ -2,9 +2,8 @@
 // fp32.
 //
 // Idea.        Welford (1962): each value moves the mean so far and adds to the squared distances from it,
-// which
-//              stays exact in fp32. Threads' results merge by the formula of Chan, Golub and LeVeque (1979).
-//              Backward, both sums are taken in one pass (normalise.cuh).
+//              which stays exact in fp32. Threads' results merge by the formula of Chan, Golub and LeVeque
+//              (1979). Backward, both sums are taken in one pass (normalise.cuh).
 // Bytes.       Forward 8 read and 4 written an element; backward 16 read and 4 written.
 // Operations.  Forward 9 an element, one of them a division, all in fp32; backward 10.
 // Bound.       Memory bandwidth.

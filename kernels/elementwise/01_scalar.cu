@@ -1,13 +1,11 @@
 // Elementwise, rung 1: one thread an element.  bias + ReLU, dropout, addition; fp32, fp16 and bf16.
 //
-// Idea.        The definitions, written down: consecutive threads on consecutive addresses, so that a warp's
-//              request is full sectors. Nothing is used twice, so there is little else to gain.
+// Idea.        The definitions, written down: consecutive threads on consecutive addresses, so that a
+//              warp's request is full sectors. Nothing is used twice, so there is little else to gain.
 // Bytes.       An element size read and one written; addition reads two. In 16 bit a warp asks for 64 bytes
-// at a
-//              time: more requests are needed to keep the memory busy.
+//              at a time: more requests are needed to keep the memory busy.
 // Operations.  Bias + ReLU two an element and the index of its channel; addition one; dropout about 60
-// integer
-//              operations, Philox, of whose four words each thread throws three away.
+//              integer operations, Philox, of whose four words each thread throws three away.
 // Bound.       Memory bandwidth; dropout and 16 bit the instructions.
 #include "hostcuda/portable/launch.h"
 #include "kernels/elementwise/ladder.h"

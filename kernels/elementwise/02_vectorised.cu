@@ -1,11 +1,11 @@
 // Elementwise, rung 2: 128 bits a thread.  bias + ReLU, dropout, addition; fp32, fp16 and bf16.
 //
-// Idea.        A thread takes 16 bytes, 4 or 8 neighbouring elements, with one load and one store: a quarter
-// or
-//              an eighth of the requests, and more bytes in flight. Dropout uses all four words of a Philox
-//              counter, and the channel of a bias is divided out once. Where an address is not a multiple of
-//              16 the work goes to rung 1.
-// Bytes.       An element size read and one written; addition reads two. A warp asks for 512 bytes at a time.
+// Idea.        A thread takes 16 bytes, 4 or 8 neighbouring elements, with one load and one store: a
+//              quarter or an eighth of the requests, and more bytes in flight. Dropout uses all four words
+//              of a Philox counter, and the channel of a bias is divided out once. Where an address is not
+//              a multiple of 16 the work goes to rung 1.
+// Bytes.       An element size read and one written; addition reads two. A warp asks for 512 bytes at a
+//              time.
 // Operations.  Bias + ReLU two an element, addition one, dropout about 15 integer operations.
 // Bound.       Memory bandwidth.
 #include "hostcuda/portable/launch.h"

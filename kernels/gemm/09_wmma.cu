@@ -1,9 +1,9 @@
-// GEMM, rung 9: tensor cores.  C[M,N] = A[M,K] · B[K,N] (+ bias, max(0, ·)), row-major, fp16 or bf16 in,
-// fp32 within.
+// GEMM, rung 9: tensor cores.  C[M,N] = A[M,K] · B[K,N] (+ bias, max(0, ·)), row-major, fp16 or bf16 in, fp32
+// within.
 //
 // Idea.        One operation of a warp multiplies 16×16 by 16×16 numbers of 16 bits and adds in fp32. wmma
-//              hides how these lie in the lanes' registers: fragments are loaded, multiplied, stored. A warp
-//              makes 64×32 elements of the block's 128×128, as 4×2 fragments.
+//              hides how these lie in the lanes' registers: fragments are loaded, multiplied, stored. A
+//              warp makes 64×32 elements of the block's 128×128, as 4×2 fragments.
 // Bytes.       2·M·N·K·(1/128 + 1/128) from global memory, half of rung 8: the numbers are half as wide.
 // Operations.  2·M·N·K, 8192 an operation of a warp, where fp32 makes 64.
 // Bound.       Latency: a tile is loaded through registers while the tensor cores wait. What a fragment

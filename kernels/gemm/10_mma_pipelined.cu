@@ -2,11 +2,10 @@
 // or bf16 in, fp32 within.
 //
 // Idea.        cp.async brings three tiles ahead into shared memory while a fourth is multiplied: nobody
-// waits
-//              for global memory, and one barrier a tile is enough. mma.sync takes operands whose place in
-//              registers is known: ldmatrix fetches them, from tiles whose 16-byte chunks are swizzled so
-//              that neither writing nor reading meets a bank twice, and bias and max(0, ·) are applied
-//              before C leaves the registers.
+//              waits for global memory, and one barrier a tile is enough. mma.sync takes operands whose
+//              place in registers is known: ldmatrix fetches them, from tiles whose 16-byte chunks are
+//              swizzled so that neither writing nor reading meets a bank twice, and bias and max(0, ·) are
+//              applied before C leaves the registers.
 // Bytes.       2·M·N·K·(1/128 + 1/128) from global memory, as rung 9, but past the registers.
 // Operations.  2·M·N·K, 4096 an instruction.
 // Bound.       Arithmetic on sm_80. Hopper reaches about two thirds of its peak this way: the rest needs

@@ -1,13 +1,11 @@
 // Optimizer, rung 1: a launch for each tensor.  SGD with momentum, as PyTorch computes it; fp32.
 //
 // Idea.        One thread an element, everything in one pass: unscaling, weight decay, momentum and update.
-// Each
-//              tensor of the model has a launch of its own.
+//              Each tensor of the model has a launch of its own.
 // Bytes.       8 read and 4 written an element, with momentum 12 and 8.
 // Operations.  5 an element, with momentum 7.
 // Bound.       Memory bandwidth in large tensors; the launches, some microseconds each, in small ones: half
-// of a
-//              network's tensors are biases of some hundred elements, which leave a GPU idle.
+//              of a network's tensors are biases of some hundred elements, which leave a GPU idle.
 #include "hostcuda/portable/launch.h"
 #include "kernels/optimizer/ladder.h"
 #include "kernels/optimizer/sgd_update.cuh"

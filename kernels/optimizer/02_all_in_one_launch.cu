@@ -1,10 +1,10 @@
 // Optimizer, rung 2: all tensors in one launch.  SGD with momentum, as PyTorch computes it; fp32.
 //
-// Idea.        The tensors are cut into chunks of 2048 elements and numbered through; a block takes one chunk
-// and
-//              finds its tensor in a table on the device, by bisection over the tensors' first chunks. Biases
-//              fill the gaps that large tensors leave, and the launch is paid for once.
-// Bytes.       8 read and 4 written an element, with momentum 12 and 8; a few table rows a block, from cache.
+// Idea.        The tensors are cut into chunks of 2048 elements and numbered through; a block takes one
+//              chunk and finds its tensor in a table on the device, by bisection over the tensors' first
+//              chunks. Biases fill the gaps that large tensors leave, and the launch is paid for once.
+// Bytes.       8 read and 4 written an element, with momentum 12 and 8; a few table rows a block, from
+//              cache.
 // Operations.  5 an element, with momentum 7.
 // Bound.       Memory bandwidth.
 #include <vector>

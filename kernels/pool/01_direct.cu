@@ -1,13 +1,13 @@
 // Max pooling, rung 1: one thread an output.  y and index from x, dx from dy; any layout; fp32 and fp16.
 //
-// Idea.        Neighbouring threads take neighbouring channels of a position (NCHW: neighbouring columns), so
-//              that loads are contiguous. The gradient is a gather: each input element looks at the windows
-//              over it, so nothing is added twice and no atomics are needed. VGG's 2×2 windows, which do not
-//              overlap, are straight-line code.
+// Idea.        Neighbouring threads take neighbouring channels of a position (NCHW: neighbouring columns),
+//              so that loads are contiguous. The gradient is a gather: each input element looks at the
+//              windows over it, so nothing is added twice and no atomics are needed. VGG's 2×2 windows,
+//              which do not overlap, are straight-line code.
 // Bytes.       2×2 in fp32: 16 read and 5 written an output; its gradient 5 read and 16 written.
 // Operations.  Three comparisons an output of 2×2.
-// Bound.       Memory bandwidth; in fp16 the instructions: finding its window costs a thread more than using
-// it.
+// Bound.       Memory bandwidth; in fp16 the instructions: finding its window costs a thread more than
+//              using it.
 #include "hostcuda/portable/launch.h"
 #include "kernels/activation.h"
 #include "kernels/pool/ladder.h"

@@ -1,12 +1,10 @@
 // Max pooling, rung 2: 128 bits of channels a thread.  y and index from x, dx from dy; NHWC; fp32 and fp16.
 //
 // Idea.        In NHWC the channels of a position lie side by side: a thread takes 4 (fp16: 8) of them with
-// one
-//              load, and works out its window once for all. Other layouts, and channels or addresses that are
-//              no multiple of a vector, go to rung 1.
-// Bytes.       2×2 in fp32: 16 read and 5 written an output, in fp16 8 and 3; its gradient as much the other
-// way,
-//              each dy being read by four threads, from cache.
+//              one load, and works out its window once for all. Other layouts, and channels or addresses
+//              that are no multiple of a vector, go to rung 1.
+// Bytes.       2×2 in fp32: 16 read and 5 written an output, in fp16 8 and 3; its gradient as much the
+//              other way, each dy being read by four threads, from cache.
 // Operations.  Three comparisons an output of 2×2, and the window's place shared by a vector.
 // Bound.       Memory bandwidth.
 #include "hostcuda/portable/launch.h"

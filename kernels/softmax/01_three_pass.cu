@@ -1,12 +1,11 @@
 // Softmax, rung 1: three passes over a row.  p, losses and dlogits from logits[rows, classes], fp32.
 //
 // Idea.        The definition, written down: a thread owns a row and walks along it for the maximum, again
-// for
-//              the sum, and again for what is wanted of each class. Subtracting the maximum keeps exp in
-//              range.
-// Bytes.       Asked for: 12 read and 8 written a logit. Neighbouring threads read neighbouring rows: each of
-//              the 32 lanes of a warp asks for a sector of its own, and lives on its cache until the next
-//              step.
+//              for the sum, and again for what is wanted of each class. Subtracting the maximum keeps exp
+//              in range.
+// Bytes.       Asked for: 12 read and 8 written a logit. Neighbouring threads read neighbouring rows: each
+//              of the 32 lanes of a warp asks for a sector of its own, and lives on its cache until the
+//              next step.
 // Operations.  9 a logit, two of them exponentials.
 // Bound.       The memory system, and idle multiprocessors: a batch has few rows.
 #include "hostcuda/portable/launch.h"

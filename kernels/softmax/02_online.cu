@@ -1,8 +1,8 @@
 // Softmax, rung 2: maximum and sum in one pass.  p, losses and dlogits from logits[rows, classes], fp32.
 //
-// Idea.        The sum so far is kept relative to the maximum so far; when a larger logit comes, it is scaled
-// to
-//              the new maximum (Milakov and Gimelshein 2018). Two passes over the row are left of three.
+// Idea.        The sum so far is kept relative to the maximum so far; when a larger logit comes, it is
+//              scaled to the new maximum (Milakov and Gimelshein 2018). Two passes over the row are left of
+//              three.
 // Bytes.       Asked for: 8 read and 8 written a logit, with the lanes of a warp still a row apart.
 // Operations.  11 a logit, three of them exponentials: one more than rung 1 buys a pass.
 // Bound.       The memory system, and idle multiprocessors: a batch has few rows.

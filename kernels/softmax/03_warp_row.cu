@@ -1,9 +1,9 @@
 // Softmax, rung 3: one warp a row.  p, losses and dlogits from logits[rows, classes], fp32.
 //
 // Idea.        Lanes read neighbouring classes, keep them in registers, and combine maxima and sums by
-// shuffles:
-//              no shared memory, no barrier, and the row is read once. Loss and gradient follow in the same
-//              launch. A row too long for the registers is read again, from cache where it fits.
+//              shuffles: no shared memory, no barrier, and the row is read once. Loss and gradient follow
+//              in the same launch. A row too long for the registers is read again, from cache where it
+//              fits.
 // Bytes.       4 read and 8 written a logit, in full sectors; up to 1024 classes.
 // Operations.  9 a logit, two of them exponentials; 15 shuffles a row.
 // Bound.       Memory bandwidth; below some hundred rows the latency of the shuffles.
