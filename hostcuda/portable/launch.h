@@ -4,8 +4,7 @@
 //   launch<transpose>(grid, block, shared_bytes, stream, in, out, n);       // or launch(transpose, grid, …)
 //
 //   template <typename T>
-//   __global__ void relu(const T* x, T* y, int64_t n LATHE_FLAT) {          // no barriers, no warp
-//   operations
+//   __global__ void relu(const T* x, T* y, int64_t n LATHE_FLAT) {     // no barriers, no warp operations
 //     int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
 //     if (i < n) y[i] = x[i] > T(0) ? x[i] : T(0);
 //   }

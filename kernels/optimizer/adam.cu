@@ -1,8 +1,7 @@
 // Adam and AdamW, as PyTorch computes them (optimizer.h has the formula).
 //
 // Idea.   One thread works out the few numbers that all elements share (their powers want double precision),
-// then
-//         one thread an element does everything in one pass.
+//         then one thread an element does everything in one pass.
 // Bytes.  16 read and 12 written an element; about 15 operations, one root, one division.
 // Bound.  Memory bandwidth.
 #include <cmath>

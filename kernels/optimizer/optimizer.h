@@ -27,9 +27,10 @@ struct AdamOptions {
 };
 constexpr int64_t kAdamWorkspaceBytes = 4 * sizeof(float);
 // PyTorch's Adam (AdamW where decoupled), for update number t = update_count[0], the first being 1:
-//   g = gradient·gradient_scale (+ weight_decay·parameter);  decoupled: parameter −=
-//   lr·weight_decay·parameter m = beta1·m + (1 − beta1)·g;   v = beta2·v + (1 − beta2)·g² parameter −= lr/(1
-//   − beta1^t) · m / (sqrt(v)/sqrt(1 − beta2^t) + epsilon)
+//   g = gradient·gradient_scale (+ weight_decay·parameter)
+//   decoupled: parameter −= lr·weight_decay·parameter
+//   m = beta1·m + (1 − beta1)·g;   v = beta2·v + (1 − beta2)·g²
+//   parameter −= lr/(1 − beta1^t) · m / (sqrt(v)/sqrt(1 − beta2^t) + epsilon)
 void adam(float* parameter, float* m, float* v, const float* gradient, const float* lr,
           const int64_t* update_count, const float* gradient_scale, const AdamOptions& options, int64_t n,
           void* workspace, cudaStream_t stream);
