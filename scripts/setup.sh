@@ -6,7 +6,8 @@ set -euo pipefail
 
 packages=(
   g++ make cmake ninja-build ccache           # the build
-  libdnnl-dev libeigen3-dev libboost-context-dev
+  libdnnl-dev ocl-icd-opencl-dev              # oneDNN; its CMake file asks for OpenCL
+  libeigen3-dev libboost-context-dev
   libfmt-dev nlohmann-json3-dev libtoml11-dev
   libjpeg62-turbo-dev libstb-dev              # pictures
   libgtest-dev libbenchmark-dev               # tests and micro-benchmarks
