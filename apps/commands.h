@@ -6,10 +6,11 @@
 
 namespace lathe {
 
-int train(const TrainConfig& config);         // train.cpp
-int evaluate(const EvaluateConfig& config);   // evaluate.cpp
-int predict(const PredictConfig& config);     // predict.cpp
-int data_tool(const DataToolConfig& config);  // data.cpp
-int doctor(const DoctorConfig& config);       // doctor.cpp
+int train(const TrainConfig& config);           // train.cpp
+int evaluate(const EvaluateConfig& config);     // evaluate.cpp
+int predict(const PredictConfig& config);       // predict.cpp
+int data_tool(const DataToolConfig& config);    // data.cpp
+int kernels_tool(const KernelsConfig& config);  // kernels.cpp
+int doctor(const DoctorConfig& config);         // doctor.cpp
 
 }  // namespace lathe

@@ -62,6 +62,12 @@ int run(const std::vector<std::string>& words) {
     case Command::data_preview:
     case Command::data_export:
       return data_tool(data_tool_config(line));
+    case Command::kernels_list:
+    case Command::kernels_check:
+    case Command::kernels_trace:
+    case Command::kernels_time:
+    case Command::kernels_explain:
+      return kernels_tool(kernels_config(line));
     case Command::doctor:
       return doctor(doctor_config(line));
     case Command::completion:

@@ -2,6 +2,7 @@
 #include "apps/command_line/command_line.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,27 +38,24 @@ std::vector<std::string_view> command_words() {
 }
 
 // Promised names that this version does not have yet.
-constexpr std::string_view kLater[] = {"compare", "profile", "plan", "kernels"};
+constexpr std::string_view kLater[] = {"compare", "profile", "plan"};
 
 // The command at the front of words, and how many words name it.
 std::pair<Command, size_t> find_command(const std::vector<std::string>& words) {
   const std::string& first = words[0];
   if (std::find(std::begin(kLater), std::end(kLater), first) != std::end(kLater))
     throw usage("{} is not in this version; lathe --help lists what is", first);
-  std::vector<std::string_view> actions;
   for (const CommandSpec& spec : command_table()) {
-    size_t space = spec.name.find(' ');
-    if (spec.name.substr(0, space) != first) continue;
-    if (space == std::string_view::npos) return {spec.command, 1};
-    std::string_view action = spec.name.substr(space + 1);
-    if (words.size() > 1 && words[1] == action) return {spec.command, 2};
-    actions.push_back(action);
+    if (spec.name == first) return {spec.command, 1};
+    if (words.size() > 1 && spec.name == first + " " + words[1]) return {spec.command, 2};
   }
+  const std::vector<std::string_view> actions = actions_of(first);
   if (actions.empty())
     throw usage("{} is not a command{}; lathe --help lists them", shown(first),
                 did_you_mean(first, command_words()));
-  if (words.size() == 1) throw usage("{} needs one of check, preview, export", first);
-  throw usage("{} {} is not a command: check, preview or export{}", first, shown(words[1]),
+  const std::string known = fmt::format("{}", fmt::join(actions, ", "));
+  if (words.size() == 1) throw usage("{} needs one of {}", first, known);
+  throw usage("{} {} is not a command: one of {}{}", first, shown(words[1]), known,
               did_you_mean(words[1], actions));
 }
 
@@ -80,9 +78,8 @@ std::vector<std::string_view> names_of(Command command) {
 
 const OptionSpec& find_option_of(Command command, const std::string& name) {
   std::string_view command_name = spec_of(command).name;
-  const OptionSpec* option = find_option(name);
-  if (option && (option->commands & on(command))) return *option;
-  if (option) throw usage("--{} is no option of {}", name, command_name);
+  if (const OptionSpec* option = find_option(name, on(command))) return *option;
+  if (find_option(name)) throw usage("--{} is no option of {}", name, command_name);
   throw usage("{} has no option {}{}", command_name, shown("--" + name),
               did_you_mean(name, names_of(command), "--"));
 }

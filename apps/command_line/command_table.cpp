@@ -43,6 +43,32 @@ const std::vector<CommandSpec>& command_table() {
        "",
        "write a dataset as a folder of PNG files, train/ and val/ with a folder a class",
        {"lathe data export --data fruit:train=600,val=120 --out fruit_pictures"}},
+      {Command::kernels_list,
+       "kernels list",
+       "[RUNG...]",
+       "the ladders of handwritten kernels, rung by rung",
+       {"lathe kernels list", "lathe kernels list gemm"}},
+      {Command::kernels_check,
+       "kernels check",
+       "[RUNG...]",
+       "run rungs on odd shapes against the expected values",
+       {"lathe kernels check", "lathe kernels check gemm/3 softmax --quick"}},
+      {Command::kernels_trace,
+       "kernels trace",
+       "[RUNG...]",
+       "examine every memory access: coalescing, bank conflicts, traffic, races",
+       {"lathe kernels trace gemm", "lathe kernels trace gemm/3 --lines",
+        "lathe kernels trace --html ladders.html"}},
+      {Command::kernels_time,
+       "kernels time",
+       "[RUNG...]",
+       "on a GPU time, GFLOP/s and share of the roofline; on a CPU what the traffic predicts",
+       {"lathe kernels time gemm", "lathe kernels time --json times.json"}},
+      {Command::kernels_explain,
+       "kernels explain",
+       "RUNG...",
+       "a rung's idea, bound and traced figures, and where its source is",
+       {"lathe kernels explain gemm/3"}},
       {Command::doctor,
        "doctor",
        "",
@@ -125,10 +151,19 @@ std::vector<const OptionSpec*> options_of(Command command) {
   return options;
 }
 
-const OptionSpec* find_option(std::string_view name) {
+const OptionSpec* find_option(std::string_view name, CommandSet commands) {
   for (const OptionSpec& option : option_table())
-    if (option.name == name) return &option;
+    if (option.name == name && (option.commands & commands)) return &option;
   return nullptr;
+}
+
+std::vector<std::string_view> actions_of(std::string_view first) {
+  std::vector<std::string_view> actions;
+  for (const CommandSpec& spec : command_table())
+    if (size_t space = spec.name.find(' ');
+        space != std::string_view::npos && spec.name.substr(0, space) == first)
+      actions.push_back(spec.name.substr(space + 1));
+  return actions;
 }
 
 std::string accepted_values(const OptionSpec& option) {

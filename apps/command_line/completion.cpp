@@ -5,6 +5,7 @@
 #include "apps/command_line/help.h"
 #include "engine/runtime/error.h"
 #include "engine/runtime/suggest.h"
+#include "kernels/study/study.h"
 
 namespace lathe {
 namespace {
@@ -23,6 +24,28 @@ std::string first_words() {
   return words;
 }
 
+// What may stand for the plain words of a command; "" where files do.
+std::string plain_words(const CommandSpec& spec) {
+  if (spec.command == Command::completion) return "bash zsh fish";
+  if (spec.positionals.find("RUNG") == std::string_view::npos) return "";
+  std::string words, ladder;
+  for (const study::Rung& rung : study::rungs()) {
+    if (rung.ladder != ladder) words += (words.empty() ? "" : " ") + (ladder = rung.ladder);
+    words += " " + rung.id();
+  }
+  return words;
+}
+
+// "data", "kernels": the commands that are named by two words.
+std::vector<std::string_view> two_word_commands() {
+  std::vector<std::string_view> names;
+  for (const CommandSpec& spec : command_table())
+    if (size_t space = spec.name.find(' '); space != std::string_view::npos)
+      if (names.empty() || names.back() != spec.name.substr(0, space))
+        names.push_back(spec.name.substr(0, space));
+  return names;
+}
+
 std::string flag_words(Command command) {
   std::string words;
   for (const OptionSpec* option : options_of(command)) {
@@ -35,38 +58,48 @@ std::string flag_words(Command command) {
 
 // One function for bash, which zsh runs through bashcompinit.
 std::string bash_script() {
-  std::string flags, values;
-  for (const CommandSpec& spec : command_table())
-    flags += fmt::format("        \"{}\") words=\"{}\" ;;\n", spec.name,
-                         spec.command == Command::completion ? "bash zsh fish" : flag_words(spec.command));
+  std::string flags, values, plain, seconds;
+  for (const CommandSpec& spec : command_table()) {
+    flags += fmt::format("        \"{}\") words=\"{}\" ;;\n", spec.name, flag_words(spec.command));
+    if (std::string words = plain_words(spec); !words.empty())
+      plain += fmt::format("        \"{}\") words=\"{}\" ;;\n", spec.name, words);
+  }
+  for (std::string_view first : two_word_commands())
+    seconds += fmt::format("      {}) words=\"{}\" ;;\n", first, fmt::join(actions_of(first), " "));
   for (const OptionSpec& option : option_table())
     if (auto choices = choices_of(option); !choices.empty())
       values += fmt::format("      --{}) words=\"{}\" ;;\n", option.name, fmt::join(choices, " "));
-    else if (option.kind == Kind::integer || option.kind == Kind::real)
+    else if (option.kind != Kind::flag)
       values += fmt::format("      --{}) return ;;\n", option.name);
   return fmt::format(R"(_lathe() {{
   local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}"
   local command="${{COMP_WORDS[1]}}" words=""
   COMPREPLY=()
-  if [[ $command == data && $COMP_CWORD -gt 2 ]]; then command="data ${{COMP_WORDS[2]}}"; fi
   if [[ $COMP_CWORD -eq 1 ]]; then
     words="{0} help --help --version"
-  elif [[ $command == data ]]; then
-    words="check preview export"
-  else
+  elif [[ $COMP_CWORD -eq 2 ]]; then
+    case "$command" in
+{4}    esac
+  elif [[ $command =~ ^({5})$ ]]; then
+    command+=" ${{COMP_WORDS[2]}}"
+  fi
+  if [[ -z $words ]]; then
     case "$previous" in
 {2}    esac
-    if [[ -z $words ]]; then
-      if [[ $current != -* && $command != completion ]]; then return; fi
+    if [[ -z $words && $current == -* ]]; then
       case "$command" in
 {1}      esac
+    elif [[ -z $words ]]; then
+      case "$command" in
+{3}      esac
     fi
+    if [[ -z $words ]]; then return; fi
   fi
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }}
 complete -o default -F _lathe lathe
 )",
-                     first_words(), flags, values);
+                     first_words(), flags, values, plain, seconds, fmt::join(two_word_commands(), "|"));
 }
 
 std::string zsh_script() {
@@ -94,14 +127,16 @@ std::string fish_script() {
       std::string action(spec.name.substr(space + 1));
       text += fmt::format(
           "complete -c lathe -f -n '__fish_seen_subcommand_from {}; and not __fish_seen_subcommand_from "
-          "check preview export' -a {} -d {}\n",
-          first, action, quoted(spec.summary));
+          "{}' -a {} -d {}\n",
+          first, fmt::join(actions_of(first), " "), action, quoted(spec.summary));
       seen = first;
     }
-    std::string last(spec.name.substr(space == std::string_view::npos ? 0 : space + 1));
-    std::string condition = fmt::format("-n '__fish_seen_subcommand_from {}'", last);
-    if (spec.command == Command::completion)
-      text += fmt::format("complete -c lathe -f {} -a 'bash zsh fish'\n", condition);
+    std::string condition = fmt::format("-n '__fish_seen_subcommand_from {}", first);
+    if (space != std::string_view::npos)
+      condition += fmt::format("; and __fish_seen_subcommand_from {}", spec.name.substr(space + 1));
+    condition += "'";
+    if (std::string words = plain_words(spec); !words.empty())
+      text += fmt::format("complete -c lathe -f {} -a '{}'\n", condition, words);
     for (const OptionSpec* option : options_of(spec.command)) {
       text += fmt::format("complete -c lathe {} -l {}", condition, option->name);
       if (option->letter) text += fmt::format(" -s {}", option->letter);

@@ -138,6 +138,20 @@ DataToolConfig data_tool_config(const CommandLine& line) {
           .count = read.integer("count")};
 }
 
+KernelsConfig kernels_config(const CommandLine& line) {
+  Reader read{line.settings};
+  const bool list = line.command == Command::kernels_list;  // its --json is a flag
+  return {.command = line.command,
+          .rungs = line.positionals,
+          .json = !list             ? read.text("json")
+                  : read.on("json") ? "-"
+                                    : "",
+          .html = read.text("html"),
+          .quick = read.on("quick"),
+          .lines = read.on("lines"),
+          .quiet = read.on("quiet")};
+}
+
 DoctorConfig doctor_config(const CommandLine& line) { return {.json = Reader{line.settings}.on("json")}; }
 
 TrainConfig default_train_config() { return train_config(parse_command_line({"train"}, {})); }

@@ -100,6 +100,13 @@ struct DataToolConfig {  // data check, preview, export
   int64_t count;  // pictures to write; preview and export
 };
 
+struct KernelsConfig {  // kernels list, check, trace, time, explain
+  Command command;
+  std::vector<std::string> rungs;  // as typed; none is all
+  std::string json, html;          // files to write; "" is none, "-" is stdout
+  bool quick, lines, quiet;
+};
+
 struct DoctorConfig {
   bool json;
 };
@@ -108,6 +115,7 @@ TrainConfig train_config(const CommandLine& line);
 EvaluateConfig evaluate_config(const CommandLine& line);
 PredictConfig predict_config(const CommandLine& line);
 DataToolConfig data_tool_config(const CommandLine& line);
+KernelsConfig kernels_config(const CommandLine& line);
 DoctorConfig doctor_config(const CommandLine& line);
 
 TrainConfig default_train_config();

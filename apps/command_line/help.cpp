@@ -105,8 +105,7 @@ std::string command_help(Command command) {
       if (option->changes_on_resume) names += fmt::format("{}--{}", names.empty() ? "" : " ", option->name);
     text += filled(names, 2) + "\n";
   }
-  if (!options_of(command).empty() &&
-      (command != Command::completion && command != Command::man && command != Command::doctor))
+  if (find_option("config", on(command)))
     text +=
         "\nPrecedence: flag, LATHE_* variable (--batch-size is LATHE_BATCH_SIZE), --config file, preset, "
         "default.\n";

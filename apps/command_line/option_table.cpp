@@ -17,7 +17,11 @@ constexpr CommandSet kTrain = on(Command::train), kEvaluate = on(Command::evalua
                      kDoctor = on(Command::doctor);
 constexpr CommandSet kData = kCheck | kPreview | kExport;
 constexpr CommandSet kRuns = kTrain | kEvaluate | kPredict;  // whatever runs a model
-constexpr CommandSet kAll = kRuns | kData | kDoctor;
+constexpr CommandSet kKernelsList = on(Command::kernels_list), kKernelsCheck = on(Command::kernels_check),
+                     kKernelsTrace = on(Command::kernels_trace), kKernelsTime = on(Command::kernels_time),
+                     kKernelsExplain = on(Command::kernels_explain);
+constexpr CommandSet kLadders = kKernelsCheck | kKernelsTrace | kKernelsTime | kKernelsExplain;
+constexpr CommandSet kAll = kRuns | kData | kDoctor | kKernelsList | kLadders;
 constexpr double kMany = 1e9;
 
 }  // namespace
@@ -232,9 +236,20 @@ const std::vector<OptionSpec>& option_table() {
     {.name = "dry-run", .kind = flag, .commands = kTrain, .group = "Run", .fallback = "off",
      .help = "check data, plan and memory; train nothing, write nothing", .example = "--dry-run",
      .per_call = true},
-    {.name = "json", .kind = flag, .commands = kEvaluate | kPredict | kCheck | kDoctor, .group = "Run",
-     .fallback = "off", .help = "print the result as JSON", .example = "--json", .per_call = true},
-    {.name = "quiet", .kind = flag, .commands = kRuns | kData, .group = "Run", .fallback = "off",
+    {.name = "json", .kind = flag, .commands = kEvaluate | kPredict | kCheck | kDoctor | kKernelsList,
+     .group = "Run", .fallback = "off", .help = "print the result as JSON", .example = "--json",
+     .per_call = true},
+    {.name = "quick", .kind = flag, .commands = kKernelsCheck, .group = "Run", .fallback = "off",
+     .help = "a few shapes of each rung instead of all", .example = "--quick", .per_call = true},
+    {.name = "lines", .kind = flag, .commands = kKernelsTrace, .group = "Run", .fallback = "off",
+     .help = "the figures of every source line too", .example = "--lines", .per_call = true},
+    {.name = "json", .commands = kLadders, .group = "Run", .value_name = "FILE|-",
+     .help = "write the result as JSON too; -: print it instead of the table",
+     .example = "--json figures.json", .per_call = true, .flag_only = true},
+    {.name = "html", .commands = kKernelsTrace | kKernelsTime, .group = "Run", .value_name = "FILE",
+     .help = "write a page with a bar for each rung too; it needs no network and no scripts",
+     .example = "--html ladders.html", .per_call = true, .flag_only = true},
+    {.name = "quiet", .kind = flag, .commands = kRuns | kData | kLadders, .group = "Run", .fallback = "off",
      .help = "no progress, only results and warnings", .example = "-q", .letter = 'q', .per_call = true},
     {.name = "verbose", .kind = flag, .commands = kRuns | kData, .group = "Run", .fallback = "off",
      .help = "more detail on stderr", .example = "-v", .letter = 'v', .per_call = true},

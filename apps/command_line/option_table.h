@@ -16,6 +16,11 @@ enum class Command {
   data_check,
   data_preview,
   data_export,
+  kernels_list,
+  kernels_check,
+  kernels_trace,
+  kernels_time,
+  kernels_explain,
   doctor,
   completion,
   man
@@ -68,7 +73,12 @@ const std::vector<OptionSpec>& option_table();
 
 const CommandSpec& spec_of(Command command);
 std::vector<const OptionSpec*> options_of(Command command);
-const OptionSpec* find_option(std::string_view name);  // nullptr: unknown
+// Names repeat where commands take different values: --json is a flag of some and takes a file with others.
+// nullptr: none of these commands has it.
+const OptionSpec* find_option(std::string_view name, CommandSet commands = ~0U);
+
+// The second words of commands such as `data check` that start with `first`; none for `train`.
+std::vector<std::string_view> actions_of(std::string_view first);
 
 // "a whole number from 1 to 1048576", "one of sgd, adam, adamw": for messages and help.
 std::string accepted_values(const OptionSpec& option);

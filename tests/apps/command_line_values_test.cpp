@@ -124,7 +124,7 @@ TEST(CommandLineValues, Suggestions) {
 }
 
 TEST(CommandLineValues, CommandsOfLaterVersionsSaySo) {
-  for (const char* command : {"compare", "profile", "plan", "kernels"})
+  for (const char* command : {"compare", "profile", "plan"})
     EXPECT_TRUE(has(refusal({command}), "not in this version")) << command;
 }
 
