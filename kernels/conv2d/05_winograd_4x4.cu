@@ -5,11 +5,12 @@
 // Bytes.       4·(36/16)·(C/O + 1) an output written by the transforms, and as much read from them; the
 //              product: 4·(36/16)·C·(1/64 + 1/64) an output.
 // Operations.  2·(36/16)·C/groups an output in the product instead of 2·9·C/groups; the transforms take some
-//              150 operations for 6×6 inputs of a channel and 100 for 4×4 outputs besides.
+//              340 operations for 6×6 inputs of a channel and 200 for 4×4 outputs besides.
 // Bound.       As rung 4. Larger tiles still would save less than they lose in digits.
 //
 // The transforms multiply by up to 8 and divide by up to 24, and large numbers cancel when the outputs are
-// formed: about one decimal digit is lost, errors are ten times those of rung 3. In fp16 it would not do.
+// formed: about one decimal digit is lost. With 64 to 129 channels of numbers in [-1, 1) the error is 9e-6
+// (root of the mean square), where rungs 1 to 4 have 1e-6. In fp16 it would not do.
 #include "kernels/conv2d/winograd.cuh"
 
 namespace lathe::kernels {

@@ -20,7 +20,7 @@ namespace lathe::kernels {
 //   nhwc   x [N,H,W,C]   w [O,kernel_h,kernel_w,C/groups]   y [N,OH,OW,O]
 enum class ConvLayout { nchw, nhwc };
 
-// y = max(0, conv(x, w) + bias).
+// y = max(0, conv(x, w) + bias), NaN kept.
 template <typename T>
 struct Conv2d {
   ConvShape shape;
@@ -64,6 +64,10 @@ void conv2d_im2col_gemm(const Conv2d<float>& problem, cudaStream_t stream);     
 void conv2d_implicit_gemm(const Conv2d<float>& problem, cudaStream_t stream);          // 03: nchw, nhwc
 void conv2d_winograd_2x2(const Conv2d<float>& problem, cudaStream_t stream);           // 04: nchw, 3×3, stride 1
 void conv2d_winograd_4x4(const Conv2d<float>& problem, cudaStream_t stream);           // 05: nchw, 3×3, stride 1
+void conv2d_mma(const Conv2d<__half>& problem, cudaStream_t stream);                   // 06: nhwc
+void conv2d_mma(const Conv2d<__nv_bfloat16>& problem, cudaStream_t stream);            // 06
+void conv2d_mma_pooled(const Conv2d<__half>& problem, cudaStream_t stream);            // 07: nhwc, OH, OW ≥ 2
+void conv2d_mma_pooled(const Conv2d<__nv_bfloat16>& problem, cudaStream_t stream);     // 07
 template <typename T>
 void conv2d_dgrad(const Conv2dDgrad<T>& problem, cudaStream_t stream);                 // 08: nchw, nhwc
 template <typename T>

@@ -32,7 +32,9 @@ ConvShape conv(int64_t N, int64_t C, int64_t H, int64_t W, int64_t O, Window h =
 struct Case {
   ConvShape shape;
   ConvLayout layout;
-  int shift = 0;  // elements off alignment
+  int shift = 0;       // elements off alignment
+  bool fused = false;  // bias and ReLU
+  bool nan = false;    // a NaN in x
 };
 
 int64_t x_size(const ConvShape& s) { return s.N * s.C * s.H * s.W; }
@@ -83,10 +85,11 @@ Trial describe(const Case& c, Element element, const char* what) {
   const ConvShape& s = c.shape;
   Trial t;
   t.shape = fmt::format(
-      "{}N={} C={} H={} W={} O={}, kernel {}x{}, stride {}x{}, padding {}x{}, dilation {}x{}{}, {}{}", what,
-      s.N, s.C, s.H, s.W, s.O, s.kernel_h, s.kernel_w, s.stride_h, s.stride_w, s.padding_h, s.padding_w,
+      "{}N={} C={} H={} W={} O={}, kernel {}x{}, stride {}x{}, padding {}x{}, dilation {}x{}{}, {}{}{}{}",
+      what, s.N, s.C, s.H, s.W, s.O, s.kernel_h, s.kernel_w, s.stride_h, s.stride_w, s.padding_h, s.padding_w,
       s.dilation_h, s.dilation_w, s.groups > 1 ? fmt::format(", groups {}", s.groups) : "",
-      c.layout == ConvLayout::nchw ? "NCHW" : "NHWC", c.shift ? ", off alignment" : "");
+      c.layout == ConvLayout::nchw ? "NCHW" : "NHWC", c.shift ? ", off alignment" : "",
+      c.fused ? ", bias and ReLU" : "", c.nan ? ", one NaN" : "");
   t.element = element;
   t.operations = 2.0 * static_cast<double>(y_size(s)) * static_cast<double>(s.filter_size());
   t.least_bytes = static_cast<double>((x_size(s) + w_size(s) + y_size(s)) * bytes_of(element));
@@ -104,7 +107,11 @@ bool winograd_takes(const ConvShape& s) {
   return s.kernel_h == 3 && s.kernel_w == 3 && s.stride_h == 1 && s.stride_w == 1 && s.dilation_h == 1 &&
          s.dilation_w == 1;
 }
+bool pooling_takes(const ConvShape& s) { return s.OH >= 2 && s.OW >= 2; }
 int64_t no_workspace(const ConvShape&) { return 0; }
+
+template <typename T>
+using Forward = void (*)(const Conv2d<T>&, cudaStream_t);
 
 // What a forward rung takes.
 struct Fprop {
@@ -112,28 +119,62 @@ struct Fprop {
   bool (*takes)(const ConvShape&) = takes_all;
   int64_t (*workspace)(const ConvShape&) = no_workspace;  // bytes
   double digits_lost = 1;                                 // factor of the tolerance
+  bool fuses = false;                                     // bias and ReLU
+  bool pools = false;                                     // 2×2, stride 2
 };
 
-template <typename T>
-Trial fprop_trial(void (*launcher)(const Conv2d<T>&, cudaStream_t), const Fprop& rung, Element element,
-                  const Case& c, bool expected) {
+// The largest of each 2×2 pixels of y, NHWC. A NaN wins.
+Values pooled(const Values& y, const ConvShape& s) {
+  Values result;
+  for (int64_t n = 0; n < s.N; ++n)
+    for (int64_t p = 0; p + 1 < s.OH; p += 2)
+      for (int64_t q = 0; q + 1 < s.OW; q += 2)
+        for (int64_t o = 0; o < s.O; ++o) {
+          double best = -INFINITY;
+          for (int64_t i = 0; i < 4; ++i) {
+            const int64_t pixel = (n * s.OH + p + i / 2) * s.OW + q + i % 2;
+            const double value = y[static_cast<size_t>(pixel * s.O + o)];
+            if (value > best || std::isnan(value)) best = value;
+          }
+          result.push_back(best);
+        }
+  return result;
+}
+
+Values fprop(const Values& x, const Values& w, const Values& bias, const Case& c) {
   const ConvShape& s = c.shape;
-  const Values x = inputs(x_size(s), 1, element), w = inputs(w_size(s), 2, element);
-  Values y;
-  if (expected) {
-    y.assign(static_cast<size_t>(y_size(s)), 0);
-    for_each_product(s, c.layout, [&](size_t a, size_t b, size_t at) { y[at] += x[a] * w[b]; });
+  Values y(static_cast<size_t>(y_size(s)), 0);
+  for_each_product(s, c.layout, [&](size_t a, size_t b, size_t at) { y[at] += x[a] * w[b]; });
+  const int64_t step = steps(c.layout, s.O, s.OH, s.OW).c;
+  for (size_t i = 0; c.fused && i < y.size(); ++i) {
+    y[i] += bias[static_cast<size_t>(static_cast<int64_t>(i) / step % s.O)];
+    if (y[i] < 0) y[i] = 0;  // NaN stays
   }
+  return y;
+}
+
+template <typename T>
+Trial fprop_trial(Forward<T> launcher, const Fprop& rung, Element element, const Case& c, bool expected) {
+  const ConvShape& s = c.shape;
+  Values x = inputs(x_size(s), 1, element);
+  if (c.nan) x[x.size() / 2] = NAN;
+  const Values w = inputs(w_size(s), 2, element), bias = inputs(rung.fuses ? s.O : 0, 3, element);
+  const int64_t outputs = rung.pools ? s.N * s.O * (s.OH / 2) * (s.OW / 2) : y_size(s);
+  Values y;
+  if (expected) y = fprop(x, w, bias, c);
+  if (expected && rung.pools) y = pooled(y, s);
   Trial t = describe(c, element, "");
+  t.least_bytes -= static_cast<double>((y_size(s) - outputs) * bytes_of(element));
   t.arrays = {
       {"x", element, x, {}, 0, c.shift},
       {"w", element, w, {}, 0, c.shift},
-      {"y", element, Values(static_cast<size_t>(y_size(s)), -77), y,
+      {"y", element, Values(static_cast<size_t>(outputs), -77), y,
        rung.digits_lost * tolerance(element, s.filter_size()), c.shift},
+      {"bias", element, bias, {}, 0, c.shift},
       {"workspace", Element::fp32, Values(static_cast<size_t>(rung.workspace(s) / 4), NAN), {}, 0, 0, true}};
   t.launch = [=](std::span<void* const> at, cudaStream_t stream) {
     launcher({s, c.layout, static_cast<const T*>(at[0]), static_cast<const T*>(at[1]), static_cast<T*>(at[2]),
-              nullptr, false, static_cast<float*>(at[3])},
+              c.fused ? static_cast<const T*>(at[3]) : nullptr, c.fused, static_cast<float*>(at[4])},
              stream);
   };
   return t;
@@ -211,10 +252,11 @@ Trial wgrad_trial(Element element, const Case& c, bool relu, bool expected) {
 const Window kSquares[] = {{3, 1, 1, 1}, {1, 1, 0, 1}, {3, 2, 1, 1}, {3, 1, 0, 1},
                            {5, 3, 2, 1}, {3, 1, 2, 2}, {3, 1, 2, 1}};
 
-std::vector<ConvShape> shapes(Purpose purpose) {
+// Of 16 bits: the trace has an output tile of the tensor cores' rungs in full.
+std::vector<ConvShape> shapes(Purpose purpose, bool of_16_bits) {
   switch (purpose) {
     case Purpose::trace:
-      return {conv(1, 16, 16, 16, 32)};
+      return {of_16_bits ? conv(1, 32, 16, 16, 64) : conv(1, 16, 16, 16, 32)};
     case Purpose::time:
       return {conv(64, 64, 56, 56, 128)};  // VGG's third layer
     case Purpose::check_quick:
@@ -224,8 +266,9 @@ std::vector<ConvShape> shapes(Purpose purpose) {
       break;
   }
   std::vector<ConvShape> list;
-  constexpr std::pair<int64_t, int64_t> kChannels[] = {{1, 1},   {3, 64},  {7, 17},  {17, 7},   {64, 3},
-                                                       {1, 129}, {129, 1}, {64, 64}, {129, 17}, {64, 129}};
+  constexpr std::pair<int64_t, int64_t> kChannels[] = {{1, 1},    {3, 64},   {7, 17},  {17, 7},
+                                                       {64, 3},   {1, 129},  {129, 1}, {64, 64},
+                                                       {129, 17}, {64, 129}, {8, 72}};
   constexpr std::pair<int64_t, int64_t> kSizes[] = {{1, 1}, {5, 7}, {8, 8}, {17, 3}, {2, 16}, {9, 17}};
   size_t i = 0;
   for (auto [C, O] : kChannels)
@@ -240,25 +283,43 @@ std::vector<ConvShape> shapes(Purpose purpose) {
   return list;
 }
 
-std::vector<Case> cases(Purpose purpose, const std::vector<ConvLayout>& layouts) {
+std::vector<Case> cases(Purpose purpose, const std::vector<ConvLayout>& layouts, bool of_16_bits = false) {
   std::vector<Case> list;
   for (ConvLayout layout : layouts)
-    for (const ConvShape& shape : shapes(purpose)) list.push_back({shape, layout, list.size() % 3 == 2});
+    for (const ConvShape& shape : shapes(purpose, of_16_bits))
+      list.push_back({shape, layout, list.size() % 3 == 2});
   if (purpose == Purpose::trace || purpose == Purpose::time) list.erase(list.begin(), list.end() - 1);
   return list;
 }
 
 template <typename T>
-Rung fprop_rung(int number, const char* name, Fprop rung, void (*launcher)(const Conv2d<T>&, cudaStream_t),
+std::vector<Trial> fprop_trials(Forward<T> launcher, const Fprop& rung, Purpose purpose, Element element) {
+  std::vector<Trial> list;
+  for (Case c : cases(purpose, rung.layouts, sizeof(T) == 2)) {
+    if (!rung.takes(c.shape)) continue;
+    const bool only_one = purpose == Purpose::trace || purpose == Purpose::time;
+    c.fused = rung.fuses && (only_one || list.size() % 2 == 1);
+    c.nan = c.fused && !only_one && list.size() % 4 == 1;
+    list.push_back(fprop_trial(launcher, rung, element, c, purpose != Purpose::time));
+  }
+  return list;
+}
+
+Rung fprop_rung(int number, const char* name, const Fprop& rung, Forward<float> launcher,
                 bool in_engine = false) {
   auto trials = [=](Purpose purpose, Element element) {
-    std::vector<Trial> list;
-    for (const Case& c : cases(purpose, rung.layouts))
-      if (rung.takes(c.shape))
-        list.push_back(fprop_trial(launcher, rung, element, c, purpose != Purpose::time));
-    return list;
+    return fprop_trials(launcher, rung, purpose, element);
   };
   return {"conv2d", number, name, {Element::fp32}, trials, in_engine};
+}
+
+Rung tensor_core_rung(int number, const char* name, const Fprop& rung, Forward<__half> fp16,
+                      Forward<__nv_bfloat16> bf16) {
+  auto trials = [=](Purpose purpose, Element element) {
+    return element == Element::fp16 ? fprop_trials(fp16, rung, purpose, element)
+                                    : fprop_trials(bf16, rung, purpose, element);
+  };
+  return {"conv2d", number, name, {Element::fp16, Element::bf16}, trials};
 }
 
 template <typename T>
@@ -295,6 +356,10 @@ std::vector<Rung> conv2d_rungs() {
           fprop_rung(5, "winograd_4x4",
                      {{ConvLayout::nchw}, winograd_takes, kernels::conv2d_winograd_4x4_workspace, 10},
                      kernels::conv2d_winograd_4x4),
+          tensor_core_rung(6, "mma", {{ConvLayout::nhwc}, takes_all, no_workspace, 1, true},
+                           kernels::conv2d_mma, kernels::conv2d_mma),
+          tensor_core_rung(7, "mma_pooled", {{ConvLayout::nhwc}, pooling_takes, no_workspace, 1, true, true},
+                           kernels::conv2d_mma_pooled, kernels::conv2d_mma_pooled),
           gradient_rung(8, "dgrad", false),
           gradient_rung(9, "wgrad", true)};
 }

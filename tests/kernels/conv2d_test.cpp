@@ -31,7 +31,8 @@ ConvShape shape(int64_t channels, int64_t outputs, int64_t kernel = 3) {
           .groups = 1};
 }
 
-std::string refusal(void (*rung)(const Conv2d<float>&, cudaStream_t), const ConvShape& s, ConvLayout layout) {
+template <typename T>
+std::string refusal(void (*rung)(const Conv2d<T>&, cudaStream_t), const ConvShape& s, ConvLayout layout) {
   try {
     rung({s, layout, nullptr, nullptr, nullptr}, nullptr);
   } catch (const Unsupported& e) {
@@ -46,6 +47,11 @@ TEST(Conv2dLadder, RefusesInOneLineBeforeLaunching) {
       "conv2d_direct: N=3 C=3 H=20 W=20 O=4, kernel 3x3, stride 1x1, padding 1x1, dilation 1x1, groups 1, "
       "nhwc is not supported: takes nchw");
   EXPECT_NE(refusal(conv2d_im2col_gemm, shape(3, 4), ConvLayout::nhwc), "");
+  EXPECT_NE(refusal<__half>(conv2d_mma, shape(3, 4), ConvLayout::nchw), "");
+  EXPECT_NE(refusal<__nv_bfloat16>(conv2d_mma_pooled, shape(3, 4), ConvLayout::nchw), "");
+  EXPECT_EQ(refusal<__half>(conv2d_mma_pooled, shape(3, 4, 22), ConvLayout::nhwc),
+            "conv2d_mma_pooled: N=3 C=3 H=20 W=20 O=4, kernel 22x22, stride 1x1, padding 1x1, dilation 1x1, "
+            "groups 1, nhwc is not supported: takes nhwc with OH and OW of 2 and more");
   EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
 }
 
