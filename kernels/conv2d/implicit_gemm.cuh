@@ -15,9 +15,9 @@ struct Tap {
 };
 
 // An index that runs over channels and taps, in the order in which the weights of a filter lie in memory.
-template <ConvLayout layout>
-__device__ inline Tap tap_at(const ConvShape& s, int64_t index, int64_t channels) {
-  const int64_t taps = s.taps();
+template <ConvLayout layout, typename Index>
+__device__ inline Tap tap_at(const ConvShape& s, Index index, Index channels) {
+  const Index taps = static_cast<Index>(s.taps());
   const int tap = static_cast<int>(layout == ConvLayout::nchw ? index % taps : index / channels);
   const int width = static_cast<int>(s.kernel_w);
   return {layout == ConvLayout::nchw ? index / taps : index % channels,
