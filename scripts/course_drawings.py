@@ -428,6 +428,20 @@ def _(d):
     d.text(470, 126, "is touched for every 4.", 12)
 
 
+@drawing("03_transpose_tile", 790, 250, "Through a tile: rows are read and rows are written; the turn is made in shared memory")
+def _(d):
+    s = 20
+    wheel = lambda hot: lambda r, c: WHEEL[c if hot == "row" else r] if (r if hot == "row" else c) == 2 else "grey"
+    for x, title, hot in [(20, "in: a row, 4 sectors", "row"), (220, "tile: stored by row", "row"),
+                          (420, "tile: read by column", "column"), (620, "out: a row, 4 sectors", "row")]:
+        d.text(x, 26, title, 12, bold=True)
+        d.grid(x, 40, 8, 8, s, s, wheel(hot))
+    for x in (184, 584):
+        d.arrow(x, 120, x + 32, 120)
+    d.text(400, 124, "barrier", 11, "middle", "soft")
+    d.text(20, 224, "Neighbouring lanes read and write neighbours in global memory. The column is read where it costs less.", 12, colour="soft")
+
+
 @drawing("03_transpose_banks", 780, 300, "The tile's banks: plain, padded, swizzled; coloured is a column of the tile")
 def _(d):
     def tile(x, title, where, note):
