@@ -91,7 +91,7 @@ int main(int argc, char** argv) {
     cudaMemset(*array, 0, kSide * kSide * sizeof(float));
   }
   const lathe::kernels::Gemm<float> gemm{A, kSide, B, kSide, C, kSide, kSide, kSide, kSide};
-  constexpr int kRepeats = 2000, kFlat = 4000;
+  static constexpr int kRepeats = 2000, kFlat = 4000;
   auto ladder = [&](void (*rung)(const lathe::kernels::Gemm<float>&, cudaStream_t)) {
     return [=] { rung(gemm, nullptr); };
   };
@@ -106,6 +106,7 @@ int main(int argc, char** argv) {
       {"gemm/05_register_tile_2d", "GFLOP/s", ladder(lathe::kernels::gemm_register_tile_2d), kProduct, {}},
       {"gemm/06_vectorised", "GFLOP/s", ladder(lathe::kernels::gemm_vectorised), kProduct, {}},
       {"gemm/07_warp_tile", "GFLOP/s", ladder(lathe::kernels::gemm_warp_tile), kProduct, {}},
+      {"gemm/08_double_buffered", "GFLOP/s", ladder(lathe::kernels::gemm_double_buffered), kProduct, {}},
       {"barrier",
        "ns a thread",
        [] { launch<barriers>(1, 256, 0, nullptr, kRepeats); },

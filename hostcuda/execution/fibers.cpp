@@ -350,19 +350,27 @@ namespace {
 }
 }  // namespace
 
-int block_barrier(BarrierKind kind, bool predicate, Site site) {
+int block_barrier_body(BarrierKind kind, bool predicate, Site site) asm("hostcuda_block_barrier_body");
+HOSTCUDA_RETURN_BY_JUMP("hostcuda_block_barrier");
+int block_barrier_body(BarrierKind kind, bool predicate, Site site) {
   if (running_block == nullptr) throw NotInBlock{site};
   if (observer != nullptr) return observed_barrier(kind, predicate, site);
   return running_block->barrier(kind, predicate, site);
 }
 
-uint64_t warp_operation(WarpKind kind, unsigned int mask, uint64_t value, int source, Site site) {
+uint64_t warp_operation_body(WarpKind kind, unsigned int mask, uint64_t value, int source,
+                             Site site) asm("hostcuda_warp_operation_body");
+HOSTCUDA_RETURN_BY_JUMP("hostcuda_warp_operation");
+uint64_t warp_operation_body(WarpKind kind, unsigned int mask, uint64_t value, int source, Site site) {
   if (running_block == nullptr) throw NotInBlock{site};
   const RuntimeCall call;
   return running_block->wait_for_warp(kind, mask, value, source, site);
 }
 
-void warp_collective(const WarpCollective& operation, void* brought, Site site) {
+void warp_collective_body(const WarpCollective& operation, void* brought,
+                          Site site) asm("hostcuda_warp_collective_body");
+HOSTCUDA_RETURN_BY_JUMP("hostcuda_warp_collective");
+void warp_collective_body(const WarpCollective& operation, void* brought, Site site) {
   Contribution mine{&operation, brought};
   warp_operation(WarpKind::collective, 0xffffffffu, reinterpret_cast<uint64_t>(&mine), 0, site);
 }

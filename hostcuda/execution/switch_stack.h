@@ -35,6 +35,21 @@ inline __attribute__((always_inline)) void switch_stack(StackPosition* from, Sta
         "xmm14", "xmm15", "memory", "cc");
 }
 
+// Defines the function with the assembly name `name`: it calls `name`_body, which may change stacks, and then
+// jumps to its caller. A CPU predicts that a return goes to the latest call; but threads that wait at
+// different barriers of a loop come back to another call than the one before, and each return would mispredict.
+// clang-format off
+#define HOSTCUDA_RETURN_BY_JUMP(name)                                                 \
+  asm(".text; .p2align 4; .globl " name "; .type " name ", @function\n"               \
+      name ": .cfi_startproc\n"                                                       \
+      "subq $8, %rsp; .cfi_adjust_cfa_offset 8\n"                                     \
+      "call " name "_body\n"                                                          \
+      "addq $8, %rsp; .cfi_adjust_cfa_offset -8\n"                                    \
+      "popq %r11; .cfi_adjust_cfa_offset -8; .cfi_register %rip, %r11\n"              \
+      "jmpq *%r11\n"                                                                  \
+      ".cfi_endproc; .size " name ", . - " name "\n")
+// clang-format on
+
 // A stack on which `entry` starts when it is switched to. `top` is aligned to 64 bytes.
 inline StackPosition prepare_stack(char* top, size_t /*bytes*/, void (*entry)()) {
   auto** words = reinterpret_cast<void**>(top) - 2;
@@ -49,6 +64,8 @@ inline void switch_stack(StackPosition* from, StackPosition to) {
   auto arrival = boost::context::detail::jump_fcontext(to, from);
   *static_cast<StackPosition*>(arrival.data) = arrival.fctx;
 }
+
+#define HOSTCUDA_RETURN_BY_JUMP(name) asm(".globl " name "\n.set " name ", " name "_body\n")
 
 inline StackPosition prepare_stack(char* top, size_t bytes, void (*entry)()) {
   static thread_local void (*start)() = nullptr;

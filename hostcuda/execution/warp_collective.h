@@ -12,6 +12,8 @@ struct WarpCollective {
 };
 
 // All 32 lanes must come, at the same site, and none may have returned: anything else is the kernel's error.
-void warp_collective(const WarpCollective& operation, void* brought, Site site);
+// Entered through a stub, as warp_operation().
+void warp_collective(const WarpCollective& operation, void* brought,
+                     Site site) asm("hostcuda_warp_collective");
 
 }  // namespace hostcuda

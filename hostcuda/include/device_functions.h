@@ -72,9 +72,11 @@ enum class WarpKind : uint8_t {
   collective,  // hostcuda/execution/warp_collective.h
 };
 
-int block_barrier(BarrierKind kind, bool predicate, Site site);
+// The two that change fibers are entered through stubs: hostcuda/execution/switch_stack.h.
+int block_barrier(BarrierKind kind, bool predicate, Site site) asm("hostcuda_block_barrier");
 // sync: 0; ballot: the lanes with value != 0; shuffles: the value of lane `source`.
-uint64_t warp_operation(WarpKind kind, unsigned int mask, uint64_t value, int source, Site site);
+uint64_t warp_operation(WarpKind kind, unsigned int mask, uint64_t value, int source,
+                        Site site) asm("hostcuda_warp_operation");
 int lane_id();
 void* dynamic_shared();  // this block's dynamic shared memory, aligned to 1024 bytes
 

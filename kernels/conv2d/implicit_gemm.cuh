@@ -1,9 +1,9 @@
 // What the implicit GEMMs in fp32 arithmetic share: where the elements of their matrices lie in the tensors.
-// The product itself is kernels/gemm/tiled_product.cuh.
+// The product itself is kernels/conv2d/tiled_product.cuh.
 #pragma once
 
 #include "kernels/conv2d/ladder.h"
-#include "kernels/gemm/tiled_product.cuh"
+#include "kernels/conv2d/tiled_product.cuh"
 
 namespace lathe::kernels {
 

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "kernels/conv2d/requirements.h"
-#include "kernels/gemm/tiled_product.cuh"
+#include "kernels/conv2d/tiled_product.cuh"
 
 namespace lathe::kernels {
 

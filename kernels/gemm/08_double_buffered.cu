@@ -1,4 +1,4 @@
-// GEMM, rung 8: loading while multiplying.  C[M,N] = A[M,K] · B[K,N], row-major, fp32.
+// GEMM, rung 8: loading while multiplying.  C[M,N] = op(A)[M,K] · op(B)[K,N], row-major, fp32.
 //
 // Idea.        In rung 7 the arithmetic stands still while a tile comes from global memory. Here a block has
 //              two pairs of tiles: cp.async fills one beside the threads that multiply the other.
@@ -6,9 +6,11 @@
 // Operations.  2·M·N·K.
 // Bound.       Arithmetic, where the time to multiply a tile is longer than the latency of memory.
 //
-// B is copied 16 bytes at a time where every row begins at a multiple of 16 bytes, else float by float; A
-// always float by float, because it is transposed on the way. sm_75 lacks cp.async: there the copies are
-// loads and stores, and all that is left of the idea is one barrier a tile instead of two.
+// A matrix may be given transposed. Tiles lie in shared memory as [k][m] and [k][n]. What lies in memory like
+// that, B and a transposed A, is copied 16 bytes at a time where every row begins at a multiple of 16 bytes;
+// the rest float by float, A and a transposed B because they are transposed on the way. sm_75 lacks cp.async:
+// there the copies are loads and stores, and all that is left of the idea is one barrier a tile instead of two.
+// Multiplies for the engine's handwritten linear layers.
 #include "hostcuda/portable/async_copy.h"
 #include "kernels/gemm/tile_grid.h"
 #include "kernels/gemm/vector_access.cuh"
@@ -22,48 +24,52 @@ constexpr int kWarpM = 32, kWarpN = 64;    // rows and columns of C that a warp 
 constexpr int kLanesM = 4, kLanesN = 8;    // how its lanes stand
 constexpr int kThreadM = 8, kThreadN = 8;  // rows and columns of C that a thread makes, in two groups of four
 constexpr int kThreads = (kTileM / kWarpM) * (kTileN / kWarpN) * 32;
-constexpr int kPitchA = kTileM + 4;  // a row of A's tile: the 8 k of 4 rows are stored into 32 banks
-static_assert(kTileM * kTileK % kThreads == 0 && kTileK * kTileN == kThreads * 4,
-              "every thread loads equally much of A, and four neighbours of B");
+constexpr int kTile = kTileM;      // of both operands
+constexpr int kPitch = kTile + 4;  // a row of a tile: the 8 k of 4 rows are stored into 32 banks
+static_assert(kTileM == kTileN, "both operands are copied in the same way");
+static_assert(kTile * kTileK == kThreads * 4, "every thread copies four floats of each operand");
 static_assert(kLanesM * kLanesN == 32 && kLanesM * kThreadM == kWarpM && kLanesN * kThreadN == kWarpN,
               "a warp's lanes cover its tile");
 static_assert(kThreadM == 8 && kThreadN == 8, "two float4s of each operand");
-static_assert(kPitchA % 4 == 0, "float4 reads are 16-byte aligned");
+static_assert(kPitch % 4 == 0, "float4 reads are 16-byte aligned");
 
+using Tile = float[kTileK][kPitch];  // of A: [k][m]; of B: [k][n]
 struct Tiles {
-  __align__(16) float a[kTileK][kPitchA], b[kTileK][kTileN];
+  __align__(16) Tile a, b;
 };
 
-// All threads of the block together: starts to copy the tiles of A and B at k; 0 outside the matrices.
-template <bool kWide>
-__device__ void start_loading(Tiles& tiles, const float* A, const float* B, int64_t lda, int64_t ldb,
-                              int64_t first_m, int64_t first_n, int64_t first_k, int64_t M, int64_t N,
-                              int64_t K) {
+// All threads of the block together: starts to copy the tile at row m or column n `first`; 0 outside the
+// matrix, which has `count` of them. kAlongK: neighbouring k are neighbours in memory.
+template <bool kAlongK, bool kWide>
+__device__ void start_copying(Tile& tile, const float* matrix, int64_t leading, int64_t first, int64_t count,
+                              int64_t first_k, int64_t K) {
   const int thread = threadIdx.x;
-  for (int i = 0; i < kTileM * kTileK; i += kThreads) {
-    const int row = (i + thread) / kTileK, column = (i + thread) % kTileK;
-    const int64_t m = first_m + row, k = first_k + column;
-    const bool inside = m < M && k < K;
-    cp_async<4>(&tiles.a[column][row], inside ? A + m * lda + k : A, inside ? 4 : 0);
-  }
-  const int row = thread / (kTileN / 4), column = thread % (kTileN / 4) * 4;
-  const int64_t k = first_k + row, n = first_n + column;
-  const int64_t left = k < K ? N - n : 0;  // floats of this row from n on
-  const float* from = left > 0 ? B + k * ldb + n : B;
-  if constexpr (kWide) {
-    cp_async<16>(&tiles.b[row][column], from, left >= 4 ? 16 : left > 0 ? int(left) * 4 : 0);
+  if constexpr (kAlongK) {
+    for (int i = 0; i < kTile * kTileK; i += kThreads) {
+      const int row = (i + thread) / kTileK, column = (i + thread) % kTileK;
+      const int64_t m = first + row, k = first_k + column;
+      const bool inside = m < count && k < K;
+      cp_async<4>(&tile[column][row], inside ? matrix + m * leading + k : matrix, inside ? 4 : 0);
+    }
   } else {
-    for (int j = 0; j < 4; ++j) {
-      cp_async<4>(&tiles.b[row][column + j], j < left ? from + j : B, j < left ? 4 : 0);
+    const int row = thread / (kTile / 4), column = thread % (kTile / 4) * 4;
+    const int64_t k = first_k + row, n = first + column;
+    const int64_t left = k < K ? count - n : 0;  // floats of this row from n on
+    const float* from = left > 0 ? matrix + k * leading + n : matrix;
+    if constexpr (kWide) {
+      cp_async<16>(&tile[row][column], from, left >= 4 ? 16 : left > 0 ? int(left) * 4 : 0);
+    } else {
+      for (int j = 0; j < 4; ++j) {
+        cp_async<4>(&tile[row][column + j], j < left ? from + j : matrix, j < left ? 4 : 0);
+      }
     }
   }
-  cp_async_commit();
 }
 
-template <bool kWide>
+template <bool kTransposeA, bool kTransposeB, bool kWide>
 __global__ void __launch_bounds__(kThreads)
-    gemm_08_double_buffered(const float* __restrict__ A,  // [M,K]
-                            const float* __restrict__ B,  // [K,N]
+    gemm_08_double_buffered(const float* __restrict__ A,  // [M,K]; transposed: [K,M]
+                            const float* __restrict__ B,  // [K,N]; transposed: [N,K]
                             float* __restrict__ C,        // [M,N]
                             int64_t lda, int64_t ldb, int64_t ldc, int64_t M, int64_t N, int64_t K) {
   __shared__ Tiles buffers[2];
@@ -72,14 +78,18 @@ __global__ void __launch_bounds__(kThreads)
   const int m = warp / (kTileN / kWarpN) * kWarpM + lane / kLanesN * 4;  // as in rung 7
   const int n = warp % (kTileN / kWarpN) * kWarpN + lane % kLanesN * 4;
 
+  const auto start_loading = [&](Tiles& tiles, int64_t k) {
+    start_copying<!kTransposeA, kWide>(tiles.a, A, lda, first_m, M, k, K);
+    start_copying<kTransposeB, kWide>(tiles.b, B, ldb, first_n, N, k, K);
+    cp_async_commit();
+  };
+
   float sum[kThreadM][kThreadN] = {};
-  start_loading<kWide>(buffers[0], A, B, lda, ldb, first_m, first_n, 0, M, N, K);
+  start_loading(buffers[0], 0);
   for (int64_t k = 0, now = 0; k < K; k += kTileK, now ^= 1) {
     cp_async_wait<0>();
     __syncthreads();  // every thread's copies are here, and nobody multiplies the other tiles any more
-    if (k + kTileK < K) {
-      start_loading<kWide>(buffers[now ^ 1], A, B, lda, ldb, first_m, first_n, k + kTileK, M, N, K);
-    }
+    if (k + kTileK < K) start_loading(buffers[now ^ 1], k + kTileK);
     const Tiles& tiles = buffers[now];
     for (int i = 0; i < kTileK; ++i) {
       float a[kThreadM], b[kThreadN];
@@ -104,12 +114,21 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 void gemm_double_buffered(const Gemm<float>& p, cudaStream_t stream) {
-  const bool wide = rows_take_float4(p.B, p.ldb) && rows_take_float4(p.C, p.ldc);
-  auto launch_with = [&](auto kWide) {
-    launch<gemm_08_double_buffered<kWide()>>(tile_grid(p, kTileM, kTileN, "gemm_double_buffered"), kThreads,
-                                             0, stream, p.A, p.B, p.C, p.lda, p.ldb, p.ldc, p.M, p.N, p.K);
+  const bool a = p.transpose_a == Transpose::yes, b = p.transpose_b == Transpose::yes;
+  const bool wide = (!a || rows_take_float4(p.A, p.lda)) && (b || rows_take_float4(p.B, p.ldb)) &&
+                    rows_take_float4(p.C, p.ldc);
+  const dim3 grid = tile_grid(p, kTileM, kTileN, "gemm_double_buffered", true);
+  const auto with = [](bool value, const auto& function) {
+    value ? function(std::true_type()) : function(std::false_type());
   };
-  wide ? launch_with(std::true_type()) : launch_with(std::false_type());
+  with(a, [&](auto kA) {
+    with(b, [&](auto kB) {
+      with(wide, [&](auto kWide) {
+        launch<gemm_08_double_buffered<kA(), kB(), kWide()>>(grid, kThreads, 0, stream, p.A, p.B, p.C, p.lda,
+                                                             p.ldb, p.ldc, p.M, p.N, p.K);
+      });
+    });
+  });
 }
 
 }  // namespace lathe::kernels

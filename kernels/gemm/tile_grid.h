@@ -10,9 +10,16 @@
 namespace lathe::kernels {
 
 // A block for each rows×columns tile of C: x along the columns of C, y along its rows. Throws Unsupported
-// where C has more tiles in a row or a column than a grid reaches.
+// where C has more tiles in a row or a column than a grid reaches, or where a matrix is transposed and the
+// rung does not take that.
 template <typename T>
-dim3 tile_grid(const Gemm<T>& problem, int rows, int columns, const char* rung) {
+dim3 tile_grid(const Gemm<T>& problem, int rows, int columns, const char* rung,
+               bool takes_transposes = false) {
+  const bool transposed = problem.transpose_a == Transpose::yes || problem.transpose_b == Transpose::yes;
+  if (transposed && !takes_transposes) {
+    throw Unsupported(std::string(rung) +
+                      ": transposed matrices are not supported; gemm_double_buffered takes them");
+  }
   const int64_t most = int64_t{65535} * (rows < columns ? rows : columns);
   if (problem.M > most || problem.N > most) {
     throw Unsupported(std::string(rung) + ": C has " + std::to_string(problem.M) + " rows and " +

@@ -1,5 +1,5 @@
 // Fully connected layers through our own GEMM.
-#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/ladder.h"
 #include "layers/layer.h"
 
 namespace lathe {
@@ -15,7 +15,18 @@ Prepared product(const Call& call, int left, Transpose transpose_left, int right
   return {[=](const Bindings& bindings) -> Enqueue {
     return [=, A = bindings.in<float>(left), B = bindings.in<float>(right),
             C = bindings.out<float>(0)](cudaStream_t stream) {
-      kernels::gemm({A, lda, transpose_left}, {B, ldb, transpose_right}, C, N, M, N, K, stream);
+      kernels::gemm_double_buffered({.A = A,
+                                     .lda = lda,
+                                     .B = B,
+                                     .ldb = ldb,
+                                     .C = C,
+                                     .ldc = N,
+                                     .M = M,
+                                     .N = N,
+                                     .K = K,
+                                     .transpose_a = transpose_left,
+                                     .transpose_b = transpose_right},
+                                    stream);
     };
   }};
 }

@@ -25,5 +25,22 @@ TEST(GemmLadder, RefusesMoreRowsThanAGridReaches) {
   EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
 }
 
+TEST(GemmLadder, RungsThatTakeNoTransposesSaySo) {
+  Gemm<float> problem{};
+  problem.M = problem.N = problem.K = 1;
+  problem.transpose_b = Transpose::yes;
+  for (auto launcher : {gemm_naive, gemm_coalesced, gemm_shared_tile, gemm_register_tile_1d,
+                        gemm_register_tile_2d, gemm_vectorised, gemm_warp_tile}) {
+    try {
+      launcher(problem, nullptr);
+      ADD_FAILURE() << "launched";
+    } catch (const Unsupported& refusal) {
+      EXPECT_NE(std::string(refusal.what()).find("gemm_double_buffered takes them"), std::string::npos)
+          << refusal.what();
+    }
+  }
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+}
+
 }  // namespace
 }  // namespace lathe::kernels

@@ -1,5 +1,5 @@
-// The tiled matrix product that GEMM and the convolutions share:  C[b][m,n] = Σ_k A[b][m,k] · B[b][k,n],
-// fp32, where A and B are given by how an element is fetched, so that a convolution's B need never be stored.
+// The tiled matrix product that the convolutions share:  C[b][m,n] = Σ_k A[b][m,k] · B[b][k,n], fp32, where A
+// and B are given by how an element is fetched, so that B need never be stored.
 //
 // Idea.   A block of 256 threads makes a 64×64 tile of C. It loads a 64×16 tile of A and of B into shared
 //         memory, waits, and multiplies; each thread keeps a 4×4 piece of C in registers, so that 8 values
