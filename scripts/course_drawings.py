@@ -691,6 +691,33 @@ def _(d):
     d.text(20, 222, "Neighbouring k are neighbouring channels: a warp's loads are contiguous as long as C allows.", 12, colour="soft")
 
 
+@drawing("10_conv_pooled", 780, 250, "The rows of a tile in another order: four neighbours are a pooling window")
+def _(d):
+    s = 30
+    for i, (title, number) in enumerate([("rung 6: row m is output pixel m", lambda r, c: r * 8 + c),
+                                         ("rung 7: rows 4·k … 4·k + 3 are window k", lambda r, c: (c // 2) * 4 + r % 2 * 2 + c % 2 + r // 2 * 16)]):
+        x = 20 + i * 400
+        d.text(x, 26, title, bold=True)
+        d.grid(x, 40, 4, 8, s, s, lambda r, c: WHEEL[r // 2 * 4 + c // 2], lambda r, c, number=number: number(r, c))
+    d.text(20, 190, "Output pixels of a picture of 4×8, with their row in the tile; a colour is a window of the pooling.", 12)
+    d.text(20, 210, "Left, the first 8 rows of the tile hold halves of four windows: the other halves may lie in another block.", 12, colour="soft")
+    d.text(20, 230, "Right, they hold two whole windows, and the block that made them can take their maximum.", 12, colour="soft")
+
+
+@drawing("10_conv_slices", 780, 220, "A sum over all pixels, cut into slices that blocks make side by side")
+def _(d):
+    d.text(20, 26, "dw: few tiles, a long sum", bold=True)
+    for k in range(4):
+        d.cell(20 + k * 110, 44, 104, 40, WHEEL[k], f"pixels of slice {k}", 12)
+        d.arrow(72 + k * 110, 88, 72 + k * 110, 112)
+        d.cell(42 + k * 110, 116, 60, 40, WHEEL[k], f"dw of {k}", 12)
+    d.arrow(468, 136, 520, 136)
+    d.cell(526, 116, 60, 40, "grey", "dw", 13)
+    d.text(596, 132, "added in the order", 12, colour="soft")
+    d.text(596, 150, "0, 1, 2, 3: always", 12, colour="soft")
+    d.text(20, 190, "Four times as many blocks work at once. The price: each slice's dw is written and read again.", 12)
+
+
 @drawing("10_conv_gradients", 760, 250, "Three products of the same three matrices: fprop, dgrad, wgrad")
 def _(d):
     rows = [("fprop", "y", "w", "windows of x", "O × pixels", "green", "blue", "orange"),
