@@ -72,7 +72,7 @@ class TileLoader {
 };
 
 template <typename A, typename B, typename C>
-__global__ void __launch_bounds__(kProductThreads)
+__global__ void __launch_bounds__(kProductThreads, 2)
     tiled_product(A a, B b, C c, int64_t tiles_m, int64_t tiles_n, int64_t slices, int64_t slice_depth,
                   int64_t K) {
   __shared__ __align__(16) float a_tile[kDepth][kPitch];

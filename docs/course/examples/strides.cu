@@ -32,7 +32,7 @@ int main() {
     print("shared stores", kernel.figures.shared_store, "wavefronts");
     print("shared loads", kernel.figures.shared_load, "wavefronts");
     for (const auto& finding : kernel.findings)
-      std::printf("%s at line %d: %s\n",
-                  hostcuda::trace::name_of(finding.kind), finding.line, finding.message.c_str());
+      std::printf("%s at line %d: %s\n", hostcuda::trace::name_of(finding.kind), finding.line,
+                  finding.message.c_str());
   }
 }
