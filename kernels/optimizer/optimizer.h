@@ -35,17 +35,11 @@ void adam(float* parameter, float* m, float* v, const float* gradient, const flo
           const int64_t* update_count, const float* gradient_scale, const AdamOptions& options, int64_t n,
           void* workspace, cudaStream_t stream);
 
-// Sums of squares, in double and in an order that depends on n alone. Two levels of kSumChunk numbers each,
-// then one thread: square_sums() for each tensor, all into one array, then gradient_scale().
-constexpr int64_t kSumLanes = 32, kSumRows = 128, kSumChunk = kSumLanes * kSumRows;
-inline int64_t square_sum_count(int64_t n) { return (n + kSumChunk - 1) / kSumChunk * kSumLanes; }
-// sums: [square_sum_count(n)], each of every kSumLanes-th element of a chunk of x: [n].
-void square_sums(const float* x, int64_t n, double* sums, cudaStream_t stream);
 // scale[0] = 1/loss_scale · min(1, max_norm/norm) with norm = sqrt(Σ sums)/loss_scale; max_norm 0 does not
 // clip. (PyTorch divides by norm + 1e-6.) NaN where norm is not finite, or loss_scale no finite number above
-// 0. sums: [n]   scratch: [square_sum_count(n)]
-void gradient_scale(const double* sums, int64_t n, double* scratch, const float* loss_scale, double max_norm,
-                    float* scale, cudaStream_t stream);
+// 0. sums: [count], of squares: reduce_to_partials() of every tensor.
+void gradient_scale(const double* sums, int64_t count, const float* loss_scale, double max_norm, float* scale,
+                    cudaStream_t stream);
 
 // total[i] += x[i].  Both [n].
 void accumulate(float* total, const float* x, int64_t n, cudaStream_t stream);

@@ -9,34 +9,15 @@
 //
 // x is read 16 bytes at a time where it begins at a multiple of them, else float by float in the same order:
 // the result depends on the values alone.
+#include "kernels/reduce/block_sum.cuh"
 #include "kernels/reduce/passes.cuh"
 
 namespace lathe::kernels {
 namespace {
 
-constexpr int kThreads = 256, kWarps = kThreads / 32;
+constexpr int kThreads = kSumThreads;
 constexpr int kLoads = 4;  // of four floats that a thread makes at least, where there are so many
 constexpr int kMaxBlocks = 1024;
-static_assert(kWarps <= 32 && (kWarps & (kWarps - 1)) == 0, "one warp adds the warps' sums");
-
-// In lane 0: the sum over `lanes` lanes.
-template <int lanes>
-__device__ double warp_sum(double value) {
-  for (int distance = lanes / 2; distance > 0; distance /= 2) {
-    value += __shfl_down_sync(0xffffffffu, value, distance);
-  }
-  return value;
-}
-
-// In thread 0: the sum over the block.
-__device__ double block_sum(double value) {
-  __shared__ double part[kWarps];
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  value = warp_sum<32>(value);
-  if (lane == 0) part[warp] = value;
-  __syncthreads();
-  return warp_sum<kWarps>(lane < kWarps ? part[lane] : 0);
-}
 
 template <ReduceKind kind, bool kWide>
 __global__ void __launch_bounds__(kThreads) reduce_05_vectorised(const float* __restrict__ x,  // [n]
@@ -70,18 +51,26 @@ __global__ void __launch_bounds__(kThreads) reduce_05_last_pass(const double* __
 
 }  // namespace
 
-void reduce_vectorised(const Reduce& p, cudaStream_t stream) {
-  double* sums = static_cast<double*>(p.workspace);
-  const unsigned int blocks = min(blocks_for(p.n, kThreads * kLoads * 4), unsigned(kMaxBlocks));
-  const bool wide = reinterpret_cast<uintptr_t>(p.x) % sizeof(float4) == 0;
-  with_kind(p.kind, [&](auto kind) {
+int64_t reduce_partial_count(int64_t n) {
+  return min(blocks_for(n, kThreads * kLoads * 4), unsigned(kMaxBlocks));
+}
+
+void reduce_to_partials(const float* x, int64_t n, ReduceKind kind, double* sums, cudaStream_t stream) {
+  const auto blocks = static_cast<unsigned>(reduce_partial_count(n));
+  const bool wide = reinterpret_cast<uintptr_t>(x) % sizeof(float4) == 0;
+  with_kind(kind, [&](auto known) {
     if (wide) {
-      launch<reduce_05_vectorised<kind(), true>>(blocks, kThreads, 0, stream, p.x, p.n, sums);
+      launch<reduce_05_vectorised<known(), true>>(blocks, kThreads, 0, stream, x, n, sums);
     } else {
-      launch<reduce_05_vectorised<kind(), false>>(blocks, kThreads, 0, stream, p.x, p.n, sums);
+      launch<reduce_05_vectorised<known(), false>>(blocks, kThreads, 0, stream, x, n, sums);
     }
   });
-  launch<reduce_05_last_pass>(1, kThreads, 0, stream, sums, int(blocks), p.result);
+}
+
+void reduce_vectorised(const Reduce& p, cudaStream_t stream) {
+  double* sums = static_cast<double*>(p.workspace);
+  reduce_to_partials(p.x, p.n, p.kind, sums, stream);
+  launch<reduce_05_last_pass>(1, kThreads, 0, stream, sums, int(reduce_partial_count(p.n)), p.result);
 }
 
 }  // namespace lathe::kernels

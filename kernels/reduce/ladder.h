@@ -36,4 +36,9 @@ void reduce_unrolled(const Reduce& problem, cudaStream_t stream);      // 03
 void reduce_warp_shuffle(const Reduce& problem, cudaStream_t stream);  // 04
 void reduce_vectorised(const Reduce& problem, cudaStream_t stream);    // 05
 
+// Rung 5's first pass alone, for a sum over several arrays: leaves reduce_partial_count(n) numbers in `sums`,
+// in fp64, that add up to the result. The norm of a gradient is made of these.
+int64_t reduce_partial_count(int64_t n);
+void reduce_to_partials(const float* x, int64_t n, ReduceKind kind, double* sums, cudaStream_t stream);
+
 }  // namespace lathe::kernels

@@ -88,12 +88,18 @@ std::vector<Problem> problems(Purpose purpose) {
   return list;
 }
 
-Rung rung(int number, const char* name, void (*launcher)(const Reduce&, cudaStream_t)) {
-  return {"reduce", number, name, {Element::fp32}, [launcher](Purpose purpose, Element) {
+Rung rung(int number, const char* name, void (*launcher)(const Reduce&, cudaStream_t),
+          bool in_engine = false) {
+  return {"reduce",
+          number,
+          name,
+          {Element::fp32},
+          [launcher](Purpose purpose, Element) {
             std::vector<Trial> list;
             for (const Problem& problem : problems(purpose)) list.push_back(trial(launcher, problem));
             return list;
-          }};
+          },
+          in_engine};
 }
 
 }  // namespace
@@ -102,7 +108,7 @@ std::vector<Rung> reduce_rungs() {
   return {rung(1, "interleaved", kernels::reduce_interleaved),
           rung(2, "sequential", kernels::reduce_sequential), rung(3, "unrolled", kernels::reduce_unrolled),
           rung(4, "warp_shuffle", kernels::reduce_warp_shuffle),
-          rung(5, "vectorised", kernels::reduce_vectorised)};
+          rung(5, "vectorised", kernels::reduce_vectorised, true)};
 }
 
 }  // namespace lathe::study

@@ -1,4 +1,5 @@
 // Sums and means through our own kernel.
+#include "kernels/reduce/ladder.h"
 #include "kernels/reduce/reduce.h"
 #include "layers/reduce/reduce_axes.h"
 #include "layers/strided.h"
@@ -32,7 +33,17 @@ Prepared reduction(const kernels::ReducePlan& plan, double factor) {
   });
 }
 
-Prepared prepare_sum(const Call& call, const Options&) { return reduction(plan_of(call), 1); }
+// One number of everything is the ladder's; several numbers, each along some axes, are reduce_sum's.
+Prepared prepare_sum(const Call& call, const Options&) {
+  const kernels::ReducePlan plan = plan_of(call);
+  if (plan.kept != 1) return reduction(plan, 1);
+  return kernel_step(
+      [n = plan.reduced](const Bindings& b, cudaStream_t stream) {
+        kernels::reduce_vectorised(
+            {b.in<float>(0), n, kernels::ReduceKind::sum, b.out<float>(0), b.workspace}, stream);
+      },
+      kernels::reduce_workspace(plan.reduced));
+}
 const RegisterImplementation sum("reduce_sum", {"handwritten", supports, prepare_sum});
 
 Prepared prepare_mean(const Call& call, const Options&) {
