@@ -19,7 +19,7 @@ define configure_and_build
 cmake --build build/$(1) -j $(JOBS) $(if $(2),--target $(2))
 endef
 
-.PHONY: help setup build train test cuda format tidy test-asan test-tsan clean install-completion
+.PHONY: help setup build train test cuda kernel-report format tidy test-asan test-tsan clean install-completion
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,7 +29,7 @@ setup:  ## install what the build needs (Debian packages)
 
 build: setup  ## the program, built for this CPU: build/lathe (default)
 	@echo "building build/host/lathe"
-	@$(call configure_and_build,host,lathe)
+	@$(call configure_and_build,host,lathe lathe_traced)
 	@$(link_program)
 
 train: build  ## build, then train VGG16 on the built-in pictures; ARGS="--epochs 3" adds options
@@ -46,6 +46,11 @@ cuda: setup  ## the cuda build, with nvcc: build/cuda
 	@echo "building build/cuda"
 	@$(call configure_and_build,cuda)
 	@$(link_program)
+
+kernel-report: build cuda  ## check nvcc's code for the ladders, list registers and occupancy: build/kernels.md
+	@scripts/setup.sh python3 python3-venv
+	@build/host/lathe kernels trace --json build/trace.json >/dev/null
+	@scripts/kernel_report.py build/cuda --trace build/trace.json --markdown build/kernels.md
 
 test-asan: setup  ## every test under AddressSanitizer and UndefinedBehaviorSanitizer
 	@echo "building build/asan"

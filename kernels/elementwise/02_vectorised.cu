@@ -8,6 +8,7 @@
 //              time.
 // Operations.  Bias + ReLU two an element, addition one, dropout about 15 integer operations.
 // Bound.       Memory bandwidth.
+// Instructions. LDG.E.128; STG.E.128.
 #include "hostcuda/portable/launch.h"
 #include "kernels/elementwise/ladder.h"
 #include "kernels/random/philox.h"

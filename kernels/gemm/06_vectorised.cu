@@ -5,6 +5,7 @@
 // Bytes.       4·M·N·K·(1/128 + 1/128) from global memory, in requests of 512 bytes a warp.
 // Operations.  2·M·N·K.
 // Bound.       Arithmetic, less the bank conflicts that are left: 8 lanes read float4s 8 floats apart.
+// Instructions. LDG.E.128; LDS.128.
 //
 // Global memory is read 16 bytes at a time where every row begins at a multiple of 16 bytes, else float by
 // float.

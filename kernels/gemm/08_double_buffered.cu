@@ -5,6 +5,7 @@
 // Bytes.       4·M·N·K·(1/128 + 1/128) from global memory, on their way to shared memory past the registers.
 // Operations.  2·M·N·K.
 // Bound.       Arithmetic, where the time to multiply a tile is longer than the latency of memory.
+// Instructions. LDGSTS from sm_80; LDS.128.
 //
 // A matrix may be given transposed. Tiles lie in shared memory as [k][m] and [k][n]. What lies in memory like
 // that, B and a transposed A, is copied 16 bytes at a time where every row begins at a multiple of 16 bytes;

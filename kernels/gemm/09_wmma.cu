@@ -9,6 +9,7 @@
 // Bound.       Latency: a tile is loaded through registers while the tensor cores wait. What a fragment
 //              holds where is unknown, so C goes through shared memory before bias and rounding. The padded
 //              rows are read without bank conflicts, but A's are written in two passes instead of one.
+// Instructions. HMMA.
 //
 // Global memory is read and written 16 bytes at a time where all rows begin at a multiple of 16 bytes, else
 // number by number. fp16 runs on sm_75 and later, bf16 on sm_80 and later; elsewhere the launcher throws.

@@ -10,6 +10,7 @@
 // Operations.  2·M·N·K, 4096 an instruction.
 // Bound.       Arithmetic on sm_80. Hopper reaches about two thirds of its peak this way: the rest needs
 //              wgmma, which reads operands from shared memory itself.
+// Instructions. HMMA; LDSM; LDGSTS from sm_80.
 //
 // Copies are of 16 bytes where all rows begin at a multiple of 16 bytes, of 4 where they begin at a multiple
 // of 4, else number by number without cp.async. Before sm_80, which lacks cp.async, copies are ordinary loads

@@ -7,6 +7,7 @@
 //              other way, each dy being read by four threads, from cache.
 // Operations.  Three comparisons an output of 2×2, and the window's place shared by a vector.
 // Bound.       Memory bandwidth.
+// Instructions. LDG.E.128; STG.E.128.
 #include "hostcuda/portable/launch.h"
 #include "kernels/activation.h"
 #include "kernels/pool/ladder.h"

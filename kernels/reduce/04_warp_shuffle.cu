@@ -5,6 +5,7 @@
 // Bytes.       4 an element from global memory, and 4 for each block's sum; 32 of shared memory a block.
 // Operations.  1 an element (2 for squares).
 // Bound.       Memory bandwidth, but for the passes: each waits for the whole of the one before.
+// Instructions. SHFL.
 #include "kernels/reduce/passes.cuh"
 
 namespace lathe::kernels {

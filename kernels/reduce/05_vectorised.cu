@@ -6,6 +6,7 @@
 // Bytes.       4 an element from global memory, 512 for each request of a warp.
 // Operations.  1 an element (2 for squares), in fp64.
 // Bound.       Memory bandwidth.
+// Instructions. LDG.E.128; SHFL.
 //
 // x is read 16 bytes at a time where it begins at a multiple of them, else float by float in the same order:
 // the result depends on the values alone.

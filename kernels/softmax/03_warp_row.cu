@@ -7,6 +7,7 @@
 // Bytes.       4 read and 8 written a logit, in full sectors; up to 1024 classes.
 // Operations.  9 a logit, two of them exponentials; 15 shuffles a row.
 // Bound.       Memory bandwidth; below some hundred rows the latency of the shuffles.
+// Instructions. SHFL.
 #include "hostcuda/portable/launch.h"
 #include "kernels/softmax/row.cuh"
 

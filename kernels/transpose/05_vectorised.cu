@@ -6,6 +6,7 @@
 // Bytes.       An element read and one written, all of every sector of use.
 // Operations.  None but the conversion.
 // Bound.       Memory bandwidth.
+// Instructions. LDG.E.128; STG.E.128.
 //
 // A warp's lanes stand 4 rows × 8 groups of four, and rows of the tile are 65 elements apart: storing by rows
 // and loading by columns both touch 32 banks. Global memory is read or written element by element where its
