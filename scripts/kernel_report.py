@@ -117,7 +117,7 @@ def instructions(cuobjdump, obj):
         if match := re.match(r"arch = (\S+)", line):
             arch = match.group(1)
         elif match := re.match(r"\s*/\*[0-9a-f]+\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)", line):
-            result[arch].add(match.group(1))
+            result[arch].add(match.group(1).replace(".U.", "."))  # sm_75 says LDS.U.128
     return result
 
 

@@ -11,14 +11,21 @@ constexpr size_t kPage = 4096;
 constexpr size_t kPitch = kPage + kPage + kStackBytes;  // guard page, room for the stagger, stack
 }  // namespace
 
-Stacks::~Stacks() {
-  if (memory_ != nullptr) munmap(memory_, bytes_);
+Stacks::~Stacks() { release(); }
+
+void Stacks::release() {
+  if (memory_ == nullptr) return;
+#ifdef __SANITIZE_ADDRESS__
+  // A fiber's last frames never return; their poison would outlive them for whatever is mapped here next.
+  ASAN_UNPOISON_MEMORY_REGION(memory_, bytes_);
+#endif
+  munmap(memory_, bytes_);
+  memory_ = nullptr;
 }
 
 void Stacks::reserve(size_t count) {
   if (count <= fibers_.size()) return;
-  if (memory_ != nullptr) munmap(memory_, bytes_);
-  memory_ = nullptr;
+  release();
   fibers_.clear();
   bytes_ = count * kPitch;
   void* memory =

@@ -46,6 +46,8 @@ class Stacks {
   }
 
  private:
+  void release();
+
   char* memory_ = nullptr;
   size_t bytes_ = 0;
   std::vector<Fiber> fibers_;

@@ -174,7 +174,7 @@ __global__ void __launch_bounds__(kThreads, kCopyBytes == 2 ? 1 : 2)
         __align__(4) T pair[2];
         LATHE_UNROLL for (int c = 0; c < 2; ++c) {
           const float value = sum[i][j][half * 2 + c] + add[c];
-          pair[c] = T(relu ? fmaxf(value, 0.0f) : value);
+          pair[c] = T(relu && value < 0.0f ? 0.0f : value);
         }
         const unsigned row = m + i * kMmaM + half * 8 + lane / 4;
         *reinterpret_cast<uint32_t*>(&shared[row * kPitchC + column]) = *reinterpret_cast<uint32_t*>(pair);

@@ -26,7 +26,7 @@ __device__ inline void copy8(T* to, const T* row, int64_t column, int64_t end) {
 }
 
 // row[column … column + 7] = max(0, sums + bias), nothing at and after `end`; `bias` may be null, max(0, ·)
-// is for relu alone. `sums` is a multiple of 16 bytes.
+// is for relu alone and keeps NaN. `sums` is a multiple of 16 bytes.
 template <bool kWide, typename T>
 __device__ inline void finish8(T* row, int64_t column, int64_t end, const float* sums, const T* bias,
                                bool relu) {
@@ -37,7 +37,7 @@ __device__ inline void finish8(T* row, int64_t column, int64_t end, const float*
   for (int i = 0; i < 8; ++i) {
     float sum = eight[i];
     if (bias != nullptr && column + i < end) sum += static_cast<float>(bias[column + i]);
-    values[i] = T(relu ? fmaxf(sum, 0.0f) : sum);
+    values[i] = T(relu && sum < 0.0f ? 0.0f : sum);
   }
   if (kWide && column + 8 <= end) {
     *reinterpret_cast<uint4*>(row + column) = *reinterpret_cast<const uint4*>(values);

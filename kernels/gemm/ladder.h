@@ -3,8 +3,8 @@
 // Every rung takes any M, N, K ≥ 1, any leading dimension, any alignment of an element, and adds in fp32, in
 // the order of k. Rungs 1 to 8 are fp32; 8 also multiplies transposed matrices, as the engine's linear layers
 // need. 9 and 10 multiply 16-bit numbers on tensor cores and can add a bias and clamp at zero on the way out.
-// What a rung does not take it refuses before it launches anything. Where an architecture lacks an instruction (cp.async and bf16 before sm_80), the head
-// of the file says what runs instead.
+// What a rung does not take it refuses before it launches anything. Where an architecture lacks an instruction
+// (cp.async and bf16 before sm_80), the head of the file says what runs instead.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -28,7 +28,7 @@ struct Gemm {
   int64_t ldc;
   int64_t M, N, K;
   const T* bias = nullptr;  // [N], added to every row; rungs 9 and 10
-  bool relu = false;        // max(0, ·) after the bias; rungs 9 and 10
+  bool relu = false;        // max(0, ·) after the bias, NaN stays; rungs 9 and 10
   Transpose transpose_a = Transpose::no, transpose_b = Transpose::no;  // rung 8
 };
 

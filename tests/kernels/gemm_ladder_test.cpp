@@ -1,8 +1,12 @@
-// What the rungs of the GEMM ladder refuse before they launch anything.
+// The GEMM ladder beyond its rungs' trials: what it refuses before it launches anything, and NaN.
 #include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
 
 #include "kernels/gemm/ladder.h"
 #include "kernels/unsupported.h"
+#include "tests/hostcuda/device_array.h"
 
 namespace lathe::kernels {
 namespace {
@@ -40,6 +44,29 @@ TEST(GemmLadder, RungsThatTakeNoTransposesSaySo) {
     }
   }
   EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+}
+
+TEST(GemmLadder, ReluKeepsNaN) {
+  constexpr int64_t kSize = 17;
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  std::vector<__half> a(kSize * kSize, __float2half(-1.0f));
+  a[3 * kSize] = __float2half(nan);  // row 3 of C is NaN, all else −17
+  DeviceArray<__half> A(a), B(std::vector<__half>(kSize * kSize, __float2half(1.0f))), C(kSize * kSize);
+  Gemm<__half> problem{A.data(), kSize, B.data(), kSize, C.data(), kSize, kSize, kSize, kSize};
+  problem.relu = true;
+  using Launcher = void (*)(const Gemm<__half>&, cudaStream_t);
+  for (const Launcher launcher : {Launcher(gemm_wmma), Launcher(gemm_mma_pipelined)}) {
+    launcher(problem, nullptr);
+    const std::vector<__half> c = C.host();
+    for (int64_t i = 0; i < kSize * kSize; ++i) {
+      const float value = __half2float(c[static_cast<size_t>(i)]);
+      if (i / kSize == 3) {
+        EXPECT_TRUE(std::isnan(value)) << i;
+      } else {
+        EXPECT_EQ(value, 0.0f) << i;
+      }
+    }
+  }
 }
 
 }  // namespace
