@@ -80,6 +80,15 @@ class Propagation {
     return select_implementation(*node.operation, call, options_).implementation != nullptr;
   }
 
+  // No layout takes a node from the implementation that the options ask for.
+  bool native_as_asked(const Node& node, const Call& call) {
+    Selection native = select_implementation(*node.operation, call, options_);
+    if (native.implementation == nullptr || native.reason.empty()) return native.implementation != nullptr;
+    Selection row_major =
+        select_implementation(*node.operation, call_in(node, Layout::nchw, false), options_);
+    return row_major.implementation == nullptr || !row_major.reason.empty();
+  }
+
   // Native wins where every tied operand can have it and either some tied input already does, or the
   // operation has no tied input (a convolution: it starts a native region from whatever it is given).
   bool wants_native(const Node& node) {
@@ -106,7 +115,7 @@ class Propagation {
     bool native = wants_native(node);
     if (native) {
       call = call_in(node, native_, true);
-      native = supported(node, call);
+      native = native_as_asked(node, call);
     }
     if (!native) {
       call = call_in(node, Layout::nchw, true);

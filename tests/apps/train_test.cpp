@@ -173,6 +173,19 @@ TEST_F(Train, AccumulationIsTheLargerBatch) {
     EXPECT_NEAR(whole[i], parts[i], 1e-4 * whole[i]) << "update " << i + 1;
 }
 
+// --layout native keeps activations in the library's layout; what asks for other kernels comes first.
+TEST_F(Train, HandwrittenConvolutionsAreHandwrittenUnderEveryLayout) {
+  for (const std::string layout : {"nchw", "native"}) {
+    expect_done("train --epochs 1 --kernels handwritten --layout " + layout + " --out " + layout + kSmall);
+    std::string kernels;
+    for (const auto& event : events(folder_ / layout, "switch"))
+      if (event["name"] == "kernels") kernels = event.dump();
+    EXPECT_NE(kernels.find("handwritten"), std::string::npos) << kernels;
+    EXPECT_EQ(kernels.find("conv2d"), std::string::npos) << kernels;
+  }
+  EXPECT_EQ(losses(folder_ / "nchw"), losses(folder_ / "native"));
+}
+
 TEST_F(Train, EvaluatesAsOftenAsAskedAndAlwaysAtTheEnd) {
   expect_done("train --epochs 5 --eval-every 2 --out run" + kSmall);
   std::vector<int64_t> epochs;
