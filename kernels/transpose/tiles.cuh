@@ -17,7 +17,7 @@ namespace lathe::kernels {
   LATHE_TRANSPOSE_TO(launcher, __nv_bfloat16)
 
 template <typename To, typename From>
-__device__ To convert(From x) {
+__device__ inline To convert(From x) {
   return static_cast<To>(static_cast<float>(x));
 }
 
