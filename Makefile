@@ -19,7 +19,7 @@ define configure_and_build
 cmake --build build/$(1) -j $(JOBS) $(if $(2),--target $(2))
 endef
 
-.PHONY: help setup build train test cuda kernel-report format tidy test-asan test-tsan clean install-completion
+.PHONY: help setup build train test cuda course kernel-report format tidy test-asan test-tsan clean install-completion
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,6 +46,11 @@ cuda: setup  ## the cuda build, with nvcc: build/cuda
 	@echo "building build/cuda"
 	@$(call configure_and_build,cuda)
 	@$(link_program)
+
+course: build  ## trace the ladders and write the figures of docs/course; ARGS=--check only compares
+	@scripts/setup.sh python3
+	@build/host/lathe kernels trace --json build/trace.json >/dev/null
+	@scripts/course_figures.py build/trace.json $(ARGS)
 
 kernel-report: build cuda  ## check nvcc's code for the ladders, list registers and occupancy: build/kernels.md
 	@scripts/setup.sh python3 python3-venv

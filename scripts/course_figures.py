@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """Fills the tables of figures of the kernel course, docs/course/*.md, from what was traced.
 
-  build/lathe kernels trace --json figures.json
-  scripts/course_figures.py figures.json            writes the tables
-  scripts/course_figures.py figures.json --check    only compares: exit code 1 where a table is old, or a rung has none
+  make course                  traces every rung and writes the tables
+  make course ARGS=--check     only compares: exit code 1 where a table is old, or a rung has none
 
 A table stands between two lines, in the section of its rung:
   <!-- figures gemm/03_shared_tile -->
@@ -42,13 +41,17 @@ def ratio(part, whole):
     return part / whole if whole else None
 
 
+def moved_bytes(kernels):
+    return SECTOR * sum(k["figures"][space]["moved"] for k in kernels for space in ("global_load", "global_store"))
+
+
 def figures_of(kernels, least=None, operations=None):
     """A row for these kernels together. Of a part of a trial's kernels, least and operations are not known."""
     def total(spaces, key):
         return sum(k["figures"][space][key] for k in kernels for space in spaces)
 
     load, store, shared = ["global_load"], ["global_store"], ["shared_load", "shared_store"]
-    moved = SECTOR * (total(load, "moved") + total(store, "moved"))
+    moved = moved_bytes(kernels)
     worked = [sum(k["figures"][space]["lanes"] for space in SPACES) for k in kernels]
     live = sum(lanes / (1 - k["idle_lanes"]) for lanes, k in zip(worked, kernels) if k["idle_lanes"] < 1)
     return [number(total(load, "requests")),
@@ -135,6 +138,9 @@ def main():
         if not args.check and filled != text:
             page.write_text(filled, encoding="utf-8")
     problems += [f"{rung} has no section" for rung in trials if rung not in seen]
+    for rung, same in trials.items():  # no kernel can move less: accesses were not seen
+        problems += [f"{rung}, {trial['element']}: moves less than the least" for trial in same
+                     if moved_bytes(trial["kernels"]) < trial["least_bytes"]]
     for problem in problems:
         print(problem, file=sys.stderr)
     sys.exit(1 if problems else 0)
