@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace lathe {
 namespace {
 
@@ -198,6 +200,13 @@ ConvShape conv_shape(ConvDirection direction, const Call& call) {
           .dilation_h = dilation[0],
           .dilation_w = dilation[1],
           .groups = call.attributes.integer("groups")};
+}
+
+bool winograd_wins(const ConvShape& s) {
+  bool three_by_three = s.kernel_h == 3 && s.kernel_w == 3 && s.stride_h == 1 && s.stride_w == 1 &&
+                        s.dilation_h == 1 && s.dilation_w == 1 && s.groups == 1;
+  int64_t tiles = ((s.OH + 3) / 4) * ((s.OW + 3) / 4);
+  return three_by_three && std::min(s.C, s.O) >= 16 && s.OH * s.OW >= 8 * tiles;
 }
 
 }  // namespace lathe

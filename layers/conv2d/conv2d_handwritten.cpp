@@ -1,4 +1,4 @@
-// Convolutions through the ladder's implicit GEMMs, NCHW.
+// Convolutions through the ladder's implicit GEMMs, NCHW; --winograd on: fprop through its F(4×4, 3×3).
 #include "kernels/conv2d/ladder.h"
 #include "layers/conv2d/conv2d.h"
 #include "layers/step.h"
@@ -13,13 +13,23 @@ std::string supports(const Call& call) {
   return reason.empty() ? only_row_major(call) : reason;
 }
 
-Prepared prepare_fprop(const Call& call, const Options&) {
-  return kernel_step([shape = conv_shape(ConvDirection::fprop, call)](const Bindings& b,
-                                                                      cudaStream_t stream) {
-    kernels::conv2d_implicit_gemm(
-        {.shape = shape, .layout = kLayout, .x = b.in<float>(0), .w = b.in<float>(1), .y = b.out<float>(0)},
-        stream);
-  });
+Prepared prepare_fprop(const Call& call, const Options& options) {
+  const ConvShape shape = conv_shape(ConvDirection::fprop, call);
+  const bool winograd = options.winograd && winograd_wins(shape);
+  Prepared prepared = kernel_step(
+      [shape, launch = winograd ? kernels::conv2d_winograd_4x4 : kernels::conv2d_implicit_gemm](
+          const Bindings& b, cudaStream_t stream) {
+        launch({.shape = shape,
+                .layout = kLayout,
+                .x = b.in<float>(0),
+                .w = b.in<float>(1),
+                .y = b.out<float>(0),
+                .workspace = static_cast<float*>(b.workspace)},
+               stream);
+      },
+      winograd ? kernels::conv2d_winograd_4x4_workspace(shape) : 0);
+  if (winograd) prepared.detail = "winograd";
+  return prepared;
 }
 
 Prepared prepare_dgrad(const Call& call, const Options&) {

@@ -70,16 +70,6 @@ Plan make_plan(ConvDirection direction, dnnl::algorithm algorithm, const ConvSha
   throw std::logic_error("make_plan: unknown direction");
 }
 
-// Where Winograd's F(4×4, 3×3) beats direct convolution, measured on VGG16's shapes: 1.2 to 2.5 times from
-// batch 32 on. The maps must fill their tiles, and three channels feed no vector. The batch has no say,
-// though small ones are slower: an evaluation gives the same bits whatever its batch size.
-bool winograd_wins(const ConvShape& s) {
-  bool three_by_three = s.kernel_h == 3 && s.kernel_w == 3 && s.stride_h == 1 && s.stride_w == 1 &&
-                        s.dilation_h == 1 && s.dilation_w == 1 && s.groups == 1;
-  int64_t tiles = ((s.OH + 3) / 4) * ((s.OW + 3) / 4);
-  return three_by_three && std::min(s.C, s.O) >= 16 && s.OH * s.OW >= 8 * tiles;
-}
-
 // 0: code generated for the case; 1: im2col and a GEMM; 2: plain loops, a hundred times slower.
 int slowness(const Plan& plan) {
   auto contains = [&](const char* part) { return plan.implementation.find(part) != std::string::npos; };

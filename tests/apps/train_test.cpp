@@ -174,7 +174,7 @@ TEST_F(Train, AccumulationIsTheLargerBatch) {
 }
 
 // --layout native keeps activations in the library's layout; what asks for other kernels comes first.
-TEST_F(Train, HandwrittenConvolutionsAreHandwrittenUnderEveryLayout) {
+TEST_F(Train, HandwrittenKernelsAreUsedUnderEveryLayoutAndLearnAsTheLibrarys) {
   for (const std::string layout : {"nchw", "native"}) {
     expect_done("train --epochs 1 --kernels handwritten --layout " + layout + " --out " + layout + kSmall);
     std::string kernels;
@@ -184,6 +184,10 @@ TEST_F(Train, HandwrittenConvolutionsAreHandwrittenUnderEveryLayout) {
     EXPECT_EQ(kernels.find("conv2d"), std::string::npos) << kernels;
   }
   EXPECT_EQ(losses(folder_ / "nchw"), losses(folder_ / "native"));
+  expect_done("train --epochs 1 --kernels library --out library" + kSmall);
+  std::vector<double> library = losses(folder_ / "library"), handwritten = losses(folder_ / "native");
+  ASSERT_EQ(library.size(), handwritten.size());
+  for (size_t i = 0; i < library.size(); ++i) EXPECT_NEAR(handwritten[i], library[i], 1e-3) << "step " << i;
 }
 
 TEST_F(Train, EvaluatesAsOftenAsAskedAndAlwaysAtTheEnd) {

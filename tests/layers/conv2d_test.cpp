@@ -217,6 +217,30 @@ TEST(Conv2d, WinogradIsOffUnlessAskedForAndNeverForOtherShapes) {
     EXPECT_EQ(detail(c, on), detail(c, {}));
 }
 
+TEST(Conv2d, HandwrittenWinogradIsAskedForAndEqualsTheReference) {
+  const Implementation& handwritten = *Registry::instance().find("conv2d", "handwritten");
+  Options on;
+  on.winograd = true;
+  auto transforms = [&](const Case& c, const Options& options) {
+    return handwritten.prepare(call_for("conv2d", {c.x(), c.w()}, c.attributes()), options).detail ==
+           "winograd";
+  };
+  for (const Case& c : {Case{2, 32, 16, 16, 48}, Case{3, 16, 7, 5, 32}, Case{1, 48, 9, 13, 16},
+                        Case{2, 32, 12, 12, 32, {3, 3}, {1, 1}, {0, 0}}}) {
+    EXPECT_TRUE(transforms(c, on));
+    EXPECT_FALSE(transforms(c, {}));
+    Call call = call_for("conv2d", {c.x(), c.w()}, c.attributes());
+    Tensor expected = run("conv2d", "reference", {c.x(), c.w()}, c.attributes())[0];
+    Tensor actual = run("conv2d", "handwritten", call, {c.x(), c.w()}, 0, on)[0];
+    double largest = 0;
+    for (double value : expected.values) largest = std::max(largest, std::abs(value));
+    expect_close(actual, expected, 0, 1e-5 * largest, "conv2d");
+  }
+  for (const Case& c : {Case{2, 3, 32, 32, 64}, Case{2, 64, 2, 2, 64}, Case{2, 32, 16, 16, 32, {5, 5}},
+                        Case{2, 32, 16, 16, 32, {3, 3}, {2, 2}}})
+    EXPECT_FALSE(transforms(c, on));
+}
+
 // An evaluation gives the same bits whatever the batch size.
 TEST(Conv2d, OnePictureIsComputedAsInABatch) {
   if (Registry::instance().find("conv2d", "library") == nullptr) GTEST_SKIP() << "no library implementation";
