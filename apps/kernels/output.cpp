@@ -28,8 +28,12 @@ void write(const std::string& name, AtomicFile* file, const std::string& text, C
 }  // namespace
 
 Output::Output(const KernelsConfig& config) : json_name_(config.json), html_name_(config.html) {
-  if (json_name_ == "-" && html_name_ == "-")
-    throw Error(ExitCode::usage, "--json - and --html - contradict each other: one of them to a file");
+  for (std::string* name : {&json_name_, &html_name_})
+    if (*name == "/dev/stdout") *name = "-";  // which may be a file that must not be replaced
+  if (!json_name_.empty() && json_name_ == html_name_)
+    throw Error(
+        ExitCode::usage,
+        fmt::format("--json {0} and --html {0} contradict each other: give them two names", json_name_));
   json_ = open("--json", json_name_);
   html_ = open("--html", html_name_);
 }

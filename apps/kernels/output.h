@@ -14,7 +14,7 @@ namespace lathe {
 // Opens the files at once: a place that cannot be written to is told before the work.
 class Output {
  public:
-  // Throws Error: the files, as AtomicFile; (usage) where both go to stdout, or where a file has a rung's
+  // Throws Error: the files, as AtomicFile; (usage) where both go to one place, or where a file has a rung's
   // name.
   explicit Output(const KernelsConfig& config);
 

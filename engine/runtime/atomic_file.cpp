@@ -74,21 +74,23 @@ void AtomicFile::open_temporary() {
                   printable(path_.string()) + ": cannot write: another process is saving it");
     }
     // The previous holder of the lock may have renamed or removed the file that we opened: then try again.
-    struct stat opened {
-    }, named{};
-    if (::fstat(fd_, &opened) == 0 && ::stat(temporary_.c_str(), &named) == 0 &&
-        opened.st_ino == named.st_ino && opened.st_dev == named.st_dev) {
-      return;
-    }
+    if (temporary_is_ours()) return;
     ::close(fd_);
   }
+}
+
+bool AtomicFile::temporary_is_ours() const noexcept {
+  struct stat opened {
+  }, named{};
+  return ::fstat(fd_, &opened) == 0 && ::stat(temporary_.c_str(), &named) == 0 &&
+         opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
 }
 
 AtomicFile::~AtomicFile() { discard(); }
 
 void AtomicFile::discard() noexcept {
   if (fd_ < 0) return;
-  ::unlink(temporary_.c_str());
+  if (temporary_is_ours()) ::unlink(temporary_.c_str());
   ::close(fd_);
   fd_ = -1;
 }
@@ -109,6 +111,12 @@ void AtomicFile::write(std::string_view text) { write(std::as_bytes(std::span(te
 void AtomicFile::commit() {
   if (fd_ < 0) throw Error(ExitCode::failure, printable(path_.string()) + ": cannot write: already closed");
   if (::fsync(fd_) != 0) fail("write");
+  if (!temporary_is_ours()) {
+    discard();
+    throw Error(ExitCode::failure,
+                fmt::format("{}: cannot write: {}, through which it is saved, was removed or written over",
+                            printable(path_.string()), printable(temporary_.string())));
+  }
   // Renamed before it is closed: the lock must cover the rename.
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("replace");
   const int status = ::close(fd_);

@@ -26,6 +26,7 @@ class AtomicFile {
 
  private:
   void open_temporary();
+  bool temporary_is_ours() const noexcept;  // its name still leads to what is open
   [[noreturn]] void fail(const std::string& action);
   void discard() noexcept;
 

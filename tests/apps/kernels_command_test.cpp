@@ -117,7 +117,8 @@ TEST_F(KernelsCommand, ListHasEveryRung) {
 TEST_F(KernelsCommand, BadUsageIsOneLine) {
   for (const char* words :
        {"", "chek", "gemm/3", "check gem", "trace --json", "trace --json gemm/1", "explain",
-        "trace --json - --html -", "list --quick", "time gemm/99", "check ''"}) {
+        "trace --json - --html -", "trace --json a --html a", "trace --json - --html /dev/stdout",
+        "list --quick", "time gemm/99", "check ''"}) {
     const Result result = kernels(words);
     EXPECT_EQ(result.code, 2) << words << ": " << result.output;
     EXPECT_EQ(std::ranges::count(result.output, '\n'), 1) << words << ": " << result.output;

@@ -151,6 +151,16 @@ TEST_F(AtomicFileTest, ASecondWriterIsRefused) {
   EXPECT_EQ(read(folder_ / "a"), "one");
 }
 
+TEST_F(AtomicFileTest, WhatTookTheTemporaryNameIsNotTakenForTheFile) {
+  AtomicFile file(folder_ / "a");
+  file.write("mine");
+  write_file_atomically(folder_ / "b", "not mine");
+  fs::rename(folder_ / "b", folder_ / "a.tmp");
+  EXPECT_NE(message_of([&] { file.commit(); }).find("written over"), std::string::npos);
+  EXPECT_FALSE(fs::exists(folder_ / "a"));
+  EXPECT_EQ(read(folder_ / "a.tmp"), "not mine");
+}
+
 TEST_F(AtomicFileTest, KeepsPermissionsAndFollowsLinks) {
   write_file_atomically(folder_ / "a", "one");
   chmod((folder_ / "a").c_str(), 0640);
