@@ -1,7 +1,9 @@
 // lathe kernels: the ladders of handwritten kernels, listed, checked, traced, timed, explained.
+#include <cuda_runtime.h>
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "apps/commands.h"
 #include "apps/kernels/output.h"
@@ -38,6 +40,9 @@ int list_kernels(const KernelsConfig& config, const Selection& rungs, Console& c
 int kernels_tool(const KernelsConfig& config) {
   Console console;
   const Selection rungs = select_rungs(config.rungs);
+  // Once here, instead of in each child. (Not with CUDA, which must not be begun before a fork.)
+  int devices = 0;
+  if (std::string_view(LATHE_BUILD) == "host") cudaGetDeviceCount(&devices);
   int code = 0;
   if (config.command == Command::kernels_list) code = list_kernels(config, rungs, console);
   if (config.command == Command::kernels_check) code = check_kernels(config, rungs, console);

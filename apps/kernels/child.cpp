@@ -123,9 +123,8 @@ void run_in_children(const std::vector<std::string>& jobs,
           throw Error(ExitCode::failure, "lathe_traced is of another version than lathe: make build");
         const auto event = object.at("event").get<std::string>();
         if (event == "out_of_memory")
-          throw Error(ExitCode::device,
-                      fmt::format("{}: out of memory for {}; free some and name fewer rungs", jobs[next],
-                                  object.at("what").get<std::string>()));
+          throw Error(ExitCode::device, fmt::format("{}: out of memory for {}; free some", jobs[next],
+                                                    object.at("what").get<std::string>()));
         begun = begun || event == "begin";
         events.event(next, event, object);
         if (event == "end") begun = false, ++next;

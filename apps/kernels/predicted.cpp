@@ -48,6 +48,7 @@ nlohmann::ordered_json to_json_predicted(const TracedTrial& trial) {
                               {"bytes_moved", Summary(trial.kernels).bytes_moved()},
                               {"least_bytes", trial.least_bytes},
                               {"wrong", trial.wrong}};
+  if (!trial.wrong.empty()) return json;  // it was not counted to its end
   for (const Gpu& gpu : known_gpus()) {
     const Bound b = bound(gpu, trial);
     json["bounds"].push_back({{"gpu", gpu.name},
@@ -76,14 +77,17 @@ int predict_kernels(const KernelsConfig& config, const Selection& rungs, Console
   std::vector<TracedTrial> trials;  // what was counted to its end
   for (const TracedTrial& trial : all)
     if (trial.wrong.empty()) trials.push_back(trial);
-  nlohmann::ordered_json json{
-      {"version", 1}, {"measured", false}, {"note", kNote}, {"rungs", nlohmann::ordered_json::array()}};
-  for (const TracedTrial& trial : trials) json["rungs"].push_back(to_json_predicted(trial));
+  nlohmann::ordered_json json{{"version", 1},
+                              {"ok", trials.size() == all.size()},
+                              {"measured", false},
+                              {"note", kNote},
+                              {"rungs", nlohmann::ordered_json::array()}};
+  for (const TracedTrial& trial : all) json["rungs"].push_back(to_json_predicted(trial));
   if (output.table()) {
     console.result(format_table(predicted_rows(trials)));
     for (const std::string& line : problem_lines(all)) console.result(line);
   }
-  console.note(kNote);
+  console.note(kNote);  // also where quiet: nothing else says that these are no measurements
   output.write_json(json, console);
   if (output.wants_html()) {
     std::vector<BarChart> charts;

@@ -1,6 +1,7 @@
 // lathe kernels time: measured on a GPU; on a CPU what the traced traffic predicts.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "apps/kernels/measure.h"
@@ -78,7 +79,8 @@ int show_measured(const KernelsConfig& config, const Selection& rungs, Console& 
       "spread: the middle half of the samples. roofline: share of the fastest that these allow. No library's "
       "time is there to compare with yet.",
       gpu.name, gpu.fp32_flops / 1e12, gpu.tensor_flops / 1e12, gpu.bytes_per_s / 1e9);
-  nlohmann::ordered_json json{{"version", 1}, {"measured", true}, {"gpu", gpu.name}};
+  const bool ok = std::ranges::all_of(timed, [](const Timed& one) { return one.wrong.empty(); });
+  nlohmann::ordered_json json{{"version", 1}, {"ok", ok}, {"measured", true}, {"gpu", gpu.name}};
   BarChart chart{"Share of the roofline", {}, 1};
   std::vector<std::string> problems;
   for (const Timed& one : timed) {

@@ -16,8 +16,8 @@ struct TracedTrial : TrialReport {
   bool sound() const;  // nothing wrong, no findings
 };
 
-// Traces the rungs in lathe_traced. Throws Error(failure) where that is not there, Error(device) where memory
-// is short. What a rung that crashed had reported is in its trial.
+// Traces the rungs in lathe_traced. Throws Error(failure) where that is not there, else as run_trials.
+// What a rung that crashed had reported is in its trial.
 std::vector<TracedTrial> trace_rungs(const std::vector<const study::Rung*>& rungs, Console& console,
                                      bool quiet);
 

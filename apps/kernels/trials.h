@@ -10,6 +10,7 @@
 
 #include "apps/kernels/child.h"
 #include "apps/kernels/jobs.h"
+#include "engine/runtime/error.h"
 
 namespace lathe {
 
@@ -25,7 +26,8 @@ struct TrialReport {
 };
 
 // Report is a TrialReport and more, which `more` reads from the events between "trial" and "wrong". Throws as
-// run_in_children. `doing` is for the status line: "trace".
+// run_in_children, but where memory gets short after the first trial: then the reports end with that trial.
+// `doing` is for the status line: "trace".
 template <typename Report>
 std::vector<Report> run_trials(
     const std::string& doing, const std::vector<const study::Rung*>& rungs,
@@ -66,7 +68,12 @@ std::vector<Report> run_trials(
     if (trials == 0) begin_trial(job);
     reports.back().wrong = how;
   };
-  run_in_children(jobs, work, console, events);
+  try {
+    run_in_children(jobs, work, console, events);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::device || reports.size() < 2) throw;
+    reports.back().wrong = std::string(error.what()) + "; what comes after it was not run";
+  }
   return reports;
 }
 

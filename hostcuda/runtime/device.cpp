@@ -62,6 +62,7 @@ using hostcuda::report;
 using hostcuda::sticky_error;
 
 cudaError_t cudaGetDeviceCount(int* count) {
+  hostcuda::switches();  // what is wrong with the environment is told before any work
   if (count == nullptr) return report(cudaErrorInvalidValue);
   *count = 1;
   return cudaSuccess;

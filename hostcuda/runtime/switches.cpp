@@ -3,10 +3,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "hostcuda/hostcuda.h"
@@ -14,17 +18,25 @@
 namespace hostcuda {
 namespace {
 
+template <typename Integer>
+bool parse_number(std::string_view text, Integer* number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
 // A number from the environment; what is not a number stops the program, since a test would silently not
 // test.
-int64_t environment_number(const char* name, int64_t fallback) {
+int64_t environment_number(const char* name, int64_t most = std::numeric_limits<int64_t>::max()) {
   const char* text = std::getenv(name);
-  if (text == nullptr || *text == '\0') return fallback;
-  char* end = nullptr;
-  long long value = std::strtoll(text, &end, 10);
-  if (*end == '\0' && value >= 0) return value;
-  std::fprintf(stderr, "hostcuda: %s=%s is not a number. Give a whole number of 0 or more.\n", name, text);
+  if (text == nullptr || *text == '\0') return 0;
+  int64_t value = 0;
+  if (parse_number(text, &value) && value >= 0 && value <= most) return value;
+  std::fprintf(stderr, "hostcuda: %s=%s: give a whole number from 0 to %lld.\n", name, text,
+               static_cast<long long>(most));
   std::exit(2);
 }
+
+constexpr int64_t kMostThreads = 4096;
 
 int cores() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
 
@@ -33,11 +45,9 @@ bool parse_order(const std::string& text, ThreadOrder* order) {
   if (text == "reverse") return *order = {ThreadOrder::reverse, 0}, true;
   const size_t colon = text.find(':');
   const std::string kind = text.substr(0, colon);
-  if (colon == std::string::npos || colon + 1 == text.size() || (kind != "random" && kind != "preempt"))
-    return false;
-  char* end = nullptr;
-  uint64_t seed = std::strtoull(text.c_str() + colon + 1, &end, 10);
-  if (*end != '\0') return false;
+  if (colon == std::string::npos || (kind != "random" && kind != "preempt")) return false;
+  uint64_t seed = 0;
+  if (!parse_number(std::string_view(text).substr(colon + 1), &seed)) return false;
   return *order = {kind == "random" ? ThreadOrder::random : ThreadOrder::preempt, seed}, true;
 }
 
@@ -49,15 +59,15 @@ bool parse_copies(const std::string& text, bool* late) {
 }  // namespace
 
 Switches::Switches()
-    : threads(static_cast<int>(environment_number("HOSTCUDA_THREADS", 0))),
+    : threads(static_cast<int>(environment_number("HOSTCUDA_THREADS", kMostThreads))),
       order(ThreadOrder::forward),
       order_seed(0),
-      poison_shared(environment_number("HOSTCUDA_POISON_SHARED", 0) != 0),
-      poison_memory(environment_number("HOSTCUDA_POISON_MEMORY", 0) != 0),
+      poison_shared(environment_number("HOSTCUDA_POISON_SHARED") != 0),
+      poison_memory(environment_number("HOSTCUDA_POISON_MEMORY") != 0),
       late_async_copies(false),
-      memory_limit(static_cast<size_t>(environment_number("HOSTCUDA_MEMORY_LIMIT", 0))),
-      fail_allocation(environment_number("HOSTCUDA_FAIL_ALLOC", 0)),
-      fail_launch(environment_number("HOSTCUDA_FAIL_LAUNCH", 0)) {
+      memory_limit(static_cast<size_t>(environment_number("HOSTCUDA_MEMORY_LIMIT"))),
+      fail_allocation(environment_number("HOSTCUDA_FAIL_ALLOC")),
+      fail_launch(environment_number("HOSTCUDA_FAIL_LAUNCH")) {
   if (const char* text = std::getenv("HOSTCUDA_THREAD_ORDER"); text != nullptr && *text != '\0') {
     ThreadOrder parsed;
     if (!parse_order(text, &parsed)) {
@@ -91,7 +101,7 @@ Switches& switches() {
   return instance;
 }
 
-void set_threads(int count) { switches().threads = count > 0 ? count : 0; }
+void set_threads(int count) { switches().threads = std::clamp(count, 0, static_cast<int>(kMostThreads)); }
 int threads() {
   int count = switches().threads;
   return count > 0 ? count : cores();

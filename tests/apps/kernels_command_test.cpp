@@ -167,6 +167,40 @@ TEST_F(KernelsCommand, ACrashOfTheTracerIsNamedAndTheRestIsTraced) {
   EXPECT_EQ(json.at("rungs").at(2).at("shape"), "M=8");
 }
 
+TEST_F(KernelsCommand, WhatWasTracedBeforeMemoryGotShortIsShown) {
+  fake_tracer(
+      tracer("case $job in gemm/02*) echo '{\"v\":1,\"event\":\"out_of_memory\",\"what\":\"M=8\"}';; esac"));
+  const Result result = shell("./lathe kernels trace gemm/1 gemm/2 gemm/3 --json f.json");
+  EXPECT_EQ(result.code, 1);
+  EXPECT_TRUE(has(result.output, "gemm/01_naive") && has(result.output, "out of memory for M=8"))
+      << result.output;
+  std::ifstream file(folder_ / "f.json");
+  const auto json = nlohmann::json::parse(file, nullptr, false);
+  EXPECT_EQ(json.at("ok"), false);
+  ASSERT_EQ(json.at("rungs").size(), 2U);
+  EXPECT_EQ(json.at("rungs").at(0).at("ok"), true);
+}
+
+TEST_F(KernelsCommand, PredictionsSayWhatFailed) {
+  fake_tracer(tracer("case $job in gemm/02*) kill -SEGV $$;; esac"));
+  const Result result = shell("./lathe kernels time gemm/1 gemm/2 --json f.json");
+  EXPECT_EQ(result.code, 1);
+  std::ifstream file(folder_ / "f.json");
+  const auto json = nlohmann::json::parse(file, nullptr, false);
+  EXPECT_EQ(json.at("ok"), false);
+  EXPECT_NE(json.at("rungs").at(1).at("wrong"), "");
+}
+
+TEST_F(KernelsCommand, BadSwitchesInTheEnvironmentAreOneLine) {
+  for (const char* setting :
+       {"HOSTCUDA_THREADS=4294967297", "HOSTCUDA_THREADS=-1", "HOSTCUDA_THREAD_ORDER=zzz",
+        "HOSTCUDA_THREAD_ORDER=random:-1", "HOSTCUDA_MEMORY_LIMIT=99999999999999999999"}) {
+    const Result result = shell(std::string(setting) + " \"$LATHE\" kernels check gemm --quick");
+    EXPECT_EQ(result.code, 2) << setting << ": " << result.output;
+    EXPECT_EQ(std::ranges::count(result.output, '\n'), 1) << setting << ": " << result.output;
+  }
+}
+
 TEST_F(KernelsCommand, FindingsAreLinesAndExitWithOne) {
   fake_tracer(tracer(kFinding));
   const Result result = shell("./lathe kernels trace gemm/1 --html page.html");

@@ -402,6 +402,8 @@ TEST(Switches, ThreadOrderIsChecked) {
   EXPECT_THROW(hostcuda::set_thread_order("sideways"), std::invalid_argument);
   EXPECT_THROW(hostcuda::set_thread_order("random:x"), std::invalid_argument);
   EXPECT_THROW(hostcuda::set_thread_order("random:"), std::invalid_argument);
+  EXPECT_THROW(hostcuda::set_thread_order("random:-1"), std::invalid_argument);
+  EXPECT_THROW(hostcuda::set_thread_order("preempt:18446744073709551616"), std::invalid_argument);
 }
 
 }  // namespace
