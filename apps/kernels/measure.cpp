@@ -21,11 +21,13 @@ struct Event {
   ~Event() { cudaEventDestroy(event); }
 };
 
+using Launch = decltype(study::Trial::launch);
+
 // Seconds of `launches` launches, one after the other.
-double seconds_of(const study::Trial& trial, const study::Arrays& arrays, int launches) {
+double seconds_of(const Launch& launch, const study::Arrays& arrays, int launches) {
   Event begin, end;
   check(cudaEventRecord(begin.event, nullptr));
-  for (int i = 0; i < launches; ++i) trial.launch(arrays.pointers(), nullptr);
+  for (int i = 0; i < launches; ++i) launch(arrays.pointers(), nullptr);
   check(cudaGetLastError());
   check(cudaEventRecord(end.event, nullptr));
   check(cudaEventSynchronize(end.event));
@@ -34,16 +36,32 @@ double seconds_of(const study::Trial& trial, const study::Arrays& arrays, int la
   return milliseconds / 1e3;
 }
 
+// Warmed up; the launches that make a sample.
+int launches_of(const Launch& launch, const study::Arrays& arrays) {
+  seconds_of(launch, arrays, 1);  // loads the code
+  const double once = std::max(1e-7, seconds_of(launch, arrays, 2) / 2);
+  const int launches = static_cast<int>(std::clamp(2e-3 / once, 1.0, 1000.0));
+  seconds_of(launch, arrays, launches);  // raises the clocks
+  return launches;
+}
+
 }  // namespace
 
-std::vector<double> measure(const study::Trial& trial, int samples) {
+Measured measure(const study::Trial& trial, int samples) {
   const study::Arrays arrays(trial);
-  seconds_of(trial, arrays, 1);  // loads the code
-  const double once = std::max(1e-7, seconds_of(trial, arrays, 2) / 2);
-  const int launches = static_cast<int>(std::clamp(2e-3 / once, 1.0, 1000.0));
-  seconds_of(trial, arrays, launches);  // raises the clocks
-  std::vector<double> found;
-  for (int i = 0; i < samples; ++i) found.push_back(seconds_of(trial, arrays, launches) / launches);
+  Measured found;
+  int library_launches = 0;
+  try {
+    if (trial.library) library_launches = launches_of(trial.library, arrays);
+  } catch (const std::runtime_error& error) {
+    found.library_problem = error.what();
+  }
+  const int launches = launches_of(trial.launch, arrays);
+  for (int i = 0; i < samples; ++i) {
+    found.rung.push_back(seconds_of(trial.launch, arrays, launches) / launches);
+    if (library_launches > 0)
+      found.library.push_back(seconds_of(trial.library, arrays, library_launches) / library_launches);
+  }
   return found;
 }
 

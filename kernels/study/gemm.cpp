@@ -6,6 +6,7 @@
 
 #include "kernels/gemm/ladder.h"
 #include "kernels/study/ladders.h"
+#include "kernels/study/library.h"
 
 namespace lathe::study {
 namespace {
@@ -89,6 +90,16 @@ Trial trial(void (*launcher)(const Gemm<T>&, cudaStream_t), Element element, con
               .transpose_b = s.transpose_b ? Transpose::yes : Transpose::no},
              stream);
   };
+  t.library = library_gemm({.element = element,
+                            .M = s.M,
+                            .N = s.N,
+                            .K = s.K,
+                            .lda = s.lda(),
+                            .ldb = s.ldb(),
+                            .ldc = s.ldc(),
+                            .transpose_a = s.transpose_a,
+                            .transpose_b = s.transpose_b,
+                            .epilogue = s.epilogue});
   t.operations = 2.0 * static_cast<double>(s.M) * static_cast<double>(s.N) * static_cast<double>(s.K);
   t.least_bytes = static_cast<double>((s.M * s.K + s.K * s.N + s.M * s.N) * bytes_of(element));
   return t;

@@ -37,6 +37,8 @@ struct Trial {
   // Enqueues the rung. pointers[i] is arrays[i] in device memory. Throws Unsupported before launching
   // anything.
   std::function<void(std::span<void* const> pointers, cudaStream_t stream)> launch;
+  // The same by a vendor's library at the same compute type; empty where there is none.
+  std::function<void(std::span<void* const> pointers, cudaStream_t stream)> library = {};
   double operations = 0;   // useful arithmetic operations; a multiply-add is two
   double least_bytes = 0;  // every input read once and every output written once
 };

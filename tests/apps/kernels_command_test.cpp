@@ -93,10 +93,18 @@ TEST(KernelTimes, BoundIsTheSlowerOfArithmeticAndMemory) {
 
 TEST(KernelTimes, MeasuringRunsTheTrial) {  // here on hostcuda; the figures mean nothing
   const study::Rung& rung = study::rungs().front();
-  const auto trials = rung.trials(study::Purpose::check_quick, rung.elements.front());
-  const std::vector<double> seconds = measure(trials.front(), 3);
-  ASSERT_EQ(seconds.size(), 3U);
-  EXPECT_GT(median(seconds), 0);
+  study::Trial trial = rung.trials(study::Purpose::check_quick, rung.elements.front()).front();
+  trial.library = {};
+  const Measured alone = measure(trial, 3);
+  ASSERT_EQ(alone.rung.size(), 3U);
+  EXPECT_GT(median(alone.rung), 0);
+  EXPECT_EQ(alone.library.size(), 0U);
+  trial.library = trial.launch;
+  EXPECT_EQ(measure(trial, 3).library.size(), 3U);
+  trial.library = [](std::span<void* const>, cudaStream_t) { throw std::runtime_error("no algorithm"); };
+  const Measured without = measure(trial, 3);
+  EXPECT_EQ(without.rung.size(), 3U);  // a library that fails costs the rung nothing
+  EXPECT_EQ(without.library_problem, "no algorithm");
   EXPECT_DOUBLE_EQ(median({4, 1, 2}), 2);
   EXPECT_DOUBLE_EQ(spread({1, 2, 3, 4}), (4.0 - 2.0) / 2.5);
 }

@@ -37,5 +37,21 @@ std::string test_name(const ::testing::TestParamInfo<const Rung*>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Kernels, Ladder, ::testing::ValuesIn(all_rungs()), test_name);
 
+// What lathe kernels time compares with must be the same problem. On a GPU only: the host build times none.
+TEST(LadderLibraries, ComputeWhatTheRungsCompute) {
+  int compared = 0;
+  for (const Rung& rung : rungs()) {
+    for (Element element : rung.elements) {
+      for (Trial trial : rung.trials(Purpose::check_quick, element)) {
+        if (!trial.library) continue;
+        trial.launch = trial.library;
+        EXPECT_EQ(run_trial(trial), "") << rung.id() << " " << name_of(element) << ", " << trial.shape;
+        ++compared;
+      }
+    }
+  }
+  if (compared == 0) GTEST_SKIP() << "this build has no library to compare with";
+}
+
 }  // namespace
 }  // namespace lathe::study
