@@ -10,6 +10,7 @@
 
 #include <array>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <new>
@@ -28,11 +29,13 @@ using Lines = std::function<void(const std::string&)>;
 }
 
 // In the child: `work` with its streams, then the end of the process.
-[[noreturn]] void become_child(pid_t parent, int out, int err, const std::function<int()>& work) {
+[[noreturn]] void become_child(pid_t parent, int events, int text, const std::function<int()>& work) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody waits for it then
   if (::getppid() != parent) ::_exit(1);
-  ::dup2(out, STDOUT_FILENO);
-  ::dup2(err, STDERR_FILENO);
+  for (int* fd : {&events, &text}) *fd = ::fcntl(*fd, F_DUPFD_CLOEXEC, kEvents + 1);  // out of the way
+  ::dup2(events, kEvents);
+  ::dup2(text, STDOUT_FILENO);
+  ::dup2(text, STDERR_FILENO);
   int code = 1;
   try {
     code = work();
@@ -42,20 +45,22 @@ using Lines = std::function<void(const std::string&)>;
     const std::string line = std::string(error.what()) + "\n";
     if (::write(STDERR_FILENO, line.data(), line.size()) < 0) code = 2;
   }
-  ::_exit(code);  // no destructor of the parent's objects
+  std::fflush(nullptr);  // what kernels printed
+  ::_exit(code);         // no destructor of the parent's objects
 }
 
 class Child {
  public:
   explicit Child(const std::function<int()>& work) {
-    std::array<int, 2> out, err;
-    if (::pipe2(out.data(), O_CLOEXEC) != 0) fail("pipe");
-    if (::pipe2(err.data(), O_CLOEXEC) != 0) fail("pipe");
+    std::array<int, 2> events, text;
+    if (::pipe2(events.data(), O_CLOEXEC) != 0) fail("pipe");
+    if (::pipe2(text.data(), O_CLOEXEC) != 0) fail("pipe");
     const pid_t parent = ::getpid();
+    std::fflush(nullptr);  // else the child would print it once more
     pid_ = ::fork();
-    if (pid_ == 0) become_child(parent, out[1], err[1], work);
-    ::close(out[1]), ::close(err[1]);
-    streams_ = {out[0], err[0]};
+    if (pid_ == 0) become_child(parent, events[1], text[1], work);
+    ::close(events[1]), ::close(text[1]);
+    streams_ = {events[0], text[0]};
     if (pid_ < 0) fail("fork");
   }
   ~Child() {
@@ -68,7 +73,8 @@ class Child {
   Child& operator=(const Child&) = delete;
 
   // Passes on its lines until it ends; returns how it ended, as waitpid says it.
-  int read(const Lines& out, const Lines& err) {
+  int read(const Lines& event, const Lines& text) {
+    constexpr size_t kLongest = size_t{1} << 28;  // of a line: far more than any kernel's trace
     std::array<std::string, 2> pending;
     std::array<pollfd, 2> polled = {pollfd{streams_[0], POLLIN, 0}, pollfd{streams_[1], POLLIN, 0}};
     while (polled[0].fd >= 0 || polled[1].fd >= 0) {
@@ -79,12 +85,14 @@ class Child {
         const ssize_t count = ::read(polled[i].fd, buffer.data(), buffer.size());
         if (count < 0 && errno == EINTR) continue;
         if (count <= 0) polled[i].fd = -1;
-        if (count <= 0 && !pending[i].empty()) pending[i] += '\n';
+        size_t start = 0, searched = pending[i].size();
         pending[i].append(buffer.data(), static_cast<size_t>(std::max<ssize_t>(count, 0)));
-        size_t start = 0;
-        for (size_t end; (end = pending[i].find('\n', start)) != std::string::npos; start = end + 1)
-          (i == 0 ? out : err)(pending[i].substr(start, end - start));
+        if (count <= 0 && !pending[i].empty()) pending[i] += '\n';
+        for (size_t end; (end = pending[i].find('\n', searched)) != std::string::npos; searched = start)
+          (i == 0 ? event : text)(pending[i].substr(start, end - start)), start = end + 1;
         pending[i].erase(0, start);
+        if (pending[i].size() > kLongest)
+          throw Error(ExitCode::failure, "the child process writes a line without end");
       }
     }
     int status = 0;
@@ -117,7 +125,7 @@ void run_in_children(const std::vector<std::string>& jobs,
     bool begun = false;
     const auto line = [&](const std::string& text) {
       const auto object = nlohmann::json::parse(text, nullptr, false);
-      if (!object.is_object() || !object.contains("v") || next == jobs.size()) return;  // a kernel's printf
+      if (next == jobs.size()) return;
       try {
         if (object.at("v") != kProtocol)
           throw Error(ExitCode::failure, "lathe_traced is of another version than lathe: make build");
@@ -137,9 +145,11 @@ void run_in_children(const std::vector<std::string>& jobs,
     const int status = child.read(line, [&](const std::string& text) { console.note(text); });
     if (begun)
       events.died(next++, how_it_ended(status));
-    else if (next == first)
+    else if (next == first && first == 0)
       throw Error(ExitCode::failure,
                   fmt::format("{}: could not begin: {}", jobs[next], how_it_ended(status)));
+    else if (next == first)  // what the others found is not to be lost
+      events.died(next++, "could not begin: " + how_it_ended(status));
   }
 }
 

@@ -1,7 +1,7 @@
 // Work on rungs in a child process: a kernel that crashes, or leaves a CUDA error that stays, ends its child
 // alone, and the rest runs in a fresh one.
 //
-// The child gets the jobs that are left and sends events (protocol.h). For each job in order: "begin", then
+// The child gets the jobs that are left and sends events (protocol.h). What it prints becomes notes. For each job in order: "begin", then
 // what the command wants, then "end". It may stop after any "end". "out_of_memory" (with "what") ends the
 // command.
 #pragma once
@@ -24,8 +24,7 @@ struct ChildEvents {
   std::function<void(size_t job, const std::string& how)> died;
 };
 
-// `work` runs in the child, where stdout is the pipe, and returns its exit code. What the child says on
-// stderr becomes notes. Throws Error(device) where memory is short, Error(failure) where the child cannot
+// `work` runs in the child and returns its exit code. Throws Error(device) where memory is short, Error(failure) where the child cannot
 // begin. Call it before this process has used the device: CUDA does not survive a fork.
 void run_in_children(const std::vector<std::string>& jobs,
                      const std::function<int(std::span<const std::string> left)>& work, Console& console,

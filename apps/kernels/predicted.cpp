@@ -47,6 +47,7 @@ nlohmann::ordered_json to_json_predicted(const TracedTrial& trial) {
                               {"operations", trial.operations},
                               {"bytes_moved", Summary(trial.kernels).bytes_moved()},
                               {"least_bytes", trial.least_bytes},
+                              {"ok", trial.sound()},
                               {"wrong", trial.wrong}};
   if (!trial.wrong.empty()) return json;  // it was not counted to its end
   for (const Gpu& gpu : known_gpus()) {
@@ -78,7 +79,7 @@ int predict_kernels(const KernelsConfig& config, const Selection& rungs, Console
   for (const TracedTrial& trial : all)
     if (trial.wrong.empty()) trials.push_back(trial);
   nlohmann::ordered_json json{{"version", 1},
-                              {"ok", trials.size() == all.size()},
+                              {"ok", problem_lines(all).empty()},
                               {"measured", false},
                               {"note", kNote},
                               {"rungs", nlohmann::ordered_json::array()}};
@@ -98,7 +99,7 @@ int predict_kernels(const KernelsConfig& config, const Selection& rungs, Console
                                    }),
                       console);
   }
-  return trials.size() == all.size() ? 0 : 1;
+  return problem_lines(all).empty() ? 0 : 1;
 }
 
 }  // namespace lathe

@@ -14,7 +14,8 @@
 
 namespace lathe {
 
-constexpr int kProtocol = 1;  // to be raised when a field changes its meaning
+constexpr int kProtocol = 2;  // to be raised when a field changes its meaning
+constexpr int kEvents = 3;    // the descriptor that lines go to: stdout is for what kernels print
 
 // In the child: writes one line at once. Ends the process where nobody reads it.
 inline void send(const std::string& event, nlohmann::json fields = nlohmann::json::object()) {
@@ -22,7 +23,7 @@ inline void send(const std::string& event, nlohmann::json fields = nlohmann::jso
   fields["event"] = event;
   std::string line = fields.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   for (size_t done = 0; done < line.size();) {
-    const ssize_t written = ::write(STDOUT_FILENO, line.data() + done, line.size() - done);
+    const ssize_t written = ::write(kEvents, line.data() + done, line.size() - done);
     if (written < 0 && errno != EINTR) ::_exit(1);
     done += static_cast<size_t>(written < 0 ? 0 : written);
   }

@@ -1,6 +1,6 @@
 // lathe_traced: runs the trials of rungs whose kernels are compiled for tracing, and sends what was seen: of
 // each trial (jobs.h) a "kernel" with its trace for each kernel. `lathe kernels trace` starts it and reads
-// its lines. Usage: lathe_traced gemm/03_shared_tile:fp32 …
+// its lines. Usage: lathe_traced gemm/03_shared_tile:fp32 … 3>events
 #include <cstdio>
 #include <vector>
 

@@ -42,10 +42,16 @@ std::vector<Report> run_trials(
       begun.back().rung = rung;
       begun.back().element = study::name_of(element);
     }
-  int trials = 0;  // of the current job
+  int trials = 0;         // of the current job
+  bool finished = false;  // the last of them
+  const auto finish = [&](const std::string& wrong) {
+    if (!wrong.empty()) reports.back().wrong = wrong;
+    finished = true;
+  };
   const auto begin_trial = [&](size_t job) {
     reports.push_back(begun[job]);
     reports.back().number = trials++;
+    finished = false;
   };
   ChildEvents events;
   events.event = [&](size_t job, const std::string& event, const nlohmann::json& fields) {
@@ -58,15 +64,22 @@ std::vector<Report> run_trials(
       fields.at("shape").get_to(reports.back().shape);
       fields.at("operations").get_to(reports.back().operations);
       fields.at("least_bytes").get_to(reports.back().least_bytes);
-    } else if (event != "end") {
+    } else if (event == "end") {
       if (trials == 0) begin_trial(job);
-      if (event == "wrong") fields.at("message").get_to(reports.back().wrong);
+      if (!finished) finish("ended without a word of its results");
+    } else {
+      if (trials == 0) begin_trial(job);
+      if (event == "wrong") finish(fields.at("message").get<std::string>());
       more(reports.back(), event, fields);
     }
   };
   events.died = [&](size_t job, const std::string& how) {
-    if (trials == 0) begin_trial(job);
-    reports.back().wrong = how;
+    if (reports.empty() || reports.back().rung != begun[job].rung ||
+        reports.back().element != begun[job].element) {
+      trials = 0;
+      begin_trial(job);
+    }
+    finish(how);
   };
   try {
     run_in_children(jobs, work, console, events);

@@ -49,8 +49,9 @@ bool write_all(int fd, std::span<const std::byte> bytes) noexcept {
 }
 
 AtomicFile::AtomicFile(const fs::path& path) : path_(path) {
-  std::error_code error;
-  if (const fs::path target = fs::canonical(path, error); !error) path_ = target;  // through a symbolic link
+  std::error_code error;  // through symbolic links, also such as lead to a file that is to come
+  for (int links = 0; links < 40 && fs::is_symlink(fs::symlink_status(path_, error)); ++links)
+    path_ = path_.parent_path() / fs::read_symlink(path_, error);
   struct stat previous {};
   const bool exists = ::stat(path_.c_str(), &previous) == 0;
   // A rename would replace a device such as /dev/full with a file.

@@ -217,8 +217,10 @@ void Recorder::access(const void* pc, const void* pointer, size_t bytes, Access 
           break;
         case Kind::unfinished_copy:
           find(Kind::unfinished_copy, pc,
-               fmt::format("{} what cp.async has not finished: no cp_async_wait before",
-                           kind == Access::read ? "reads" : "writes"));
+               fmt::format(
+                   "{} what cp.async may not have finished: the copying thread has to wait for it, and a "
+                   "barrier after that wait if it is another",
+                   kind == Access::read ? "reads" : "writes"));
           break;
         default:
           find(Kind::uninitialised, pc, "reads shared memory that no thread of the block has written");

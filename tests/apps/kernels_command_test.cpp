@@ -23,24 +23,26 @@ class KernelsCommand : public ProgramTest {
   // A copy of lathe with `script` as its lathe_traced, to be run as ./lathe.
   void fake_tracer(const std::string& script) const {
     shell("cp \"$LATHE\" lathe");
-    std::ofstream(folder_ / "lathe_traced") << "#!/bin/sh\n" << script;
+    std::ofstream(folder_ / "lathe_traced") << "#!/bin/sh\nexec 4>&1 >&3\n" << script;  // fd 4: its stdout
     fs::permissions(folder_ / "lathe_traced", fs::perms::owner_all);
   }
   bool can_trace() const { return shell("[ -x \"${LATHE}_traced\" ]").code == 0; }
 };
 
 // A trial of each job; `on_job` may do more before its end.
-std::string tracer(const std::string& on_job, const std::string& version = "1") {
+std::string tracer(const std::string& on_job, const std::string& version = "2") {
   return "touch started\nfor job; do\n"
          "echo '{\"v\":" +
          version +
          ",\"event\":\"begin\"}'\n"
-         "echo '{\"v\":1,\"event\":\"trial\",\"shape\":\"M=8\",\"operations\":64,\"least_bytes\":32}'\n" +
-         on_job + "\necho '{\"v\":1,\"event\":\"end\",\"wrong\":\"\"}'\ndone\n";
+         "echo '{\"v\":2,\"event\":\"trial\",\"shape\":\"M=8\",\"operations\":64,\"least_bytes\":32}'\n" +
+         on_job +
+         "\necho '{\"v\":2,\"event\":\"wrong\",\"message\":\"\"}'"
+         "\necho '{\"v\":2,\"event\":\"end\"}'\ndone\n";
 }
 
 const char* const kFinding =
-    R"(echo '{"v":1,"event":"kernel","trace":{"kernel":"k","grid":[1,1,1],"block":[32,1,1],)"
+    R"(echo '{"v":2,"event":"kernel","trace":{"kernel":"k","grid":[1,1,1],"block":[32,1,1],)"
     R"("dynamic_shared_bytes":0,"static_shared_bytes":0,"launches":1,"blocks":1,"threads":32,"barriers":0,)"
     R"("warp_barriers":0,"idle_lanes":0,"unpaired":0,"figures":{"atomics":0,)"
     R"("global_load":{"requests":1,"lanes":32,"bytes":128,"moved":4,"ideal":4},)"
@@ -177,7 +179,7 @@ TEST_F(KernelsCommand, ACrashOfTheTracerIsNamedAndTheRestIsTraced) {
 
 TEST_F(KernelsCommand, WhatWasTracedBeforeMemoryGotShortIsShown) {
   fake_tracer(
-      tracer("case $job in gemm/02*) echo '{\"v\":1,\"event\":\"out_of_memory\",\"what\":\"M=8\"}';; esac"));
+      tracer("case $job in gemm/02*) echo '{\"v\":2,\"event\":\"out_of_memory\",\"what\":\"M=8\"}';; esac"));
   const Result result = shell("./lathe kernels trace gemm/1 gemm/2 gemm/3 --json f.json");
   EXPECT_EQ(result.code, 1);
   EXPECT_TRUE(has(result.output, "gemm/01_naive") && has(result.output, "out of memory for M=8"))
@@ -189,6 +191,31 @@ TEST_F(KernelsCommand, WhatWasTracedBeforeMemoryGotShortIsShown) {
   EXPECT_EQ(json.at("rungs").at(0).at("ok"), true);
 }
 
+// Whatever a kernel prints, and wherever its line breaks are.
+TEST_F(KernelsCommand, PrintingHidesNoResult) {
+  fake_tracer(
+      tracer("printf 'half a line' >&4; echo '{\"v\":2,\"event\":\"wrong\",\"message\":\"C differs\"}'; "
+             "printf ', its end\\n{\"v\":2,\"event\":\"end\"}\\n' >&4"));
+  const Result result = shell("./lathe kernels trace gemm/1 2>&1");
+  EXPECT_EQ(result.code, 1);
+  EXPECT_TRUE(has(result.output, "C differs")) << result.output;
+  EXPECT_TRUE(has(result.output, "half a line, its end")) << result.output;
+}
+
+TEST_F(KernelsCommand, ATrialWithoutAResultIsWrong) {
+  fake_tracer("for job; do echo '{\"v\":2,\"event\":\"begin\"}'; echo '{\"v\":2,\"event\":\"end\"}'; done");
+  const Result result = shell("./lathe kernels trace gemm/1");
+  EXPECT_EQ(result.code, 1);
+  EXPECT_TRUE(has(result.output, "without a word")) << result.output;
+}
+
+TEST_F(KernelsCommand, WhatCannotBeginLosesNothing) {
+  fake_tracer("[ $# = 2 ] || exit 7\n" + tracer("exit 0"));
+  const Result result = shell("./lathe kernels trace gemm/1 gemm/2");
+  EXPECT_EQ(result.code, 1);
+  EXPECT_TRUE(has(result.output, "gemm/01_naive") && has(result.output, "could not begin")) << result.output;
+}
+
 TEST_F(KernelsCommand, PredictionsSayWhatFailed) {
   fake_tracer(tracer("case $job in gemm/02*) kill -SEGV $$;; esac"));
   const Result result = shell("./lathe kernels time gemm/1 gemm/2 --json f.json");
@@ -197,6 +224,8 @@ TEST_F(KernelsCommand, PredictionsSayWhatFailed) {
   const auto json = nlohmann::json::parse(file, nullptr, false);
   EXPECT_EQ(json.at("ok"), false);
   EXPECT_NE(json.at("rungs").at(1).at("wrong"), "");
+  fake_tracer(tracer(kFinding));
+  EXPECT_EQ(shell("./lathe kernels time gemm/1").code, 1);
 }
 
 TEST_F(KernelsCommand, BadSwitchesInTheEnvironmentAreOneLine) {
@@ -227,7 +256,7 @@ TEST_F(KernelsCommand, ATracerThatCannotBeUsedIsOneLine) {
   fake_tracer("");
   const std::pair<std::string, const char*> cases[] = {{"exit 3", "exit code 3"},
                                                        {tracer("", "9"), "another version"},
-                                                       {"echo '{\"v\":1}'", "cannot be read"}};
+                                                       {"echo '{\"v\":2}'", "cannot be read"}};
   for (const auto& [script, part] : cases) {
     fake_tracer(script);
     const Result result = shell("./lathe kernels trace gemm/1");

@@ -169,6 +169,10 @@ TEST_F(AtomicFileTest, KeepsPermissionsAndFollowsLinks) {
   EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
   EXPECT_EQ(read(folder_ / "a"), "two");
   EXPECT_EQ(fs::status(folder_ / "a").permissions(), fs::perms(0640));
+  fs::create_symlink("link2", folder_ / "link1");
+  fs::create_symlink("to_come", folder_ / "link2");
+  write_file_atomically(folder_ / "link1", "three");
+  EXPECT_EQ(read(folder_ / "to_come"), "three");
 }
 
 TEST(Printable, OneLineWhateverTheText) {
