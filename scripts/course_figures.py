@@ -33,7 +33,8 @@ def number(value):
 def size(count):
     for unit, factor in (("MB", 1e6), ("kB", 1e3)):
         if count >= factor:
-            return f"{count / factor:.3g} {unit}"
+            value = count / factor
+            return f"{value:.2f} {unit}" if value < 9.995 else f"{value:.1f} {unit}" if value < 99.95 else f"{value:.0f} {unit}"
     return f"{count:g} B"
 
 

@@ -28,8 +28,8 @@ Rows predicted_rows(const std::vector<TracedTrial>& trials) {
   for (const Gpu& gpu : known_gpus()) rows[0].push_back(gpu.name);
   rows[0].push_back("shape");
   for (const TracedTrial& trial : trials) {
-    rows.push_back(
-        {trial.label(), format_count(trial.operations), format_bytes(Summary(trial.kernels).bytes_moved())});
+    rows.push_back({trial.label(), format_count(trial.operations),
+                    format_traffic(Summary(trial.kernels).bytes_moved())});
     for (const Gpu& gpu : known_gpus()) {
       const Bound b = bound(gpu, trial);
       rows.back().push_back(

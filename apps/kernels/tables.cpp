@@ -20,10 +20,11 @@ std::vector<std::string> figure_row(const std::string& name, const TracedTrial& 
   const double bytes = sum.bytes_moved();
   return {
       name, format_count(static_cast<double>(sum.figures.global_load.requests)),
-      format_figure(sum.sectors_per_load()), format_figure(sum.sectors_per_store()), format_bytes(bytes),
+      format_figure(sum.sectors_per_load()), format_figure(sum.sectors_per_store()), format_traffic(bytes),
       format_figure(trial.least_bytes > 0 ? bytes / trial.least_bytes : std::nan("")),
-      format_figure(sum.wavefronts_per_request()), format_count(static_cast<double>(sum.conflicts())),
-      format_count(static_cast<double>(sum.barriers)), fmt::format("{:.1f}%", 100 * sum.idle_lanes),
+      format_count(static_cast<double>(sum.shared_requests())), format_figure(sum.wavefronts_per_request()),
+      format_count(static_cast<double>(sum.conflicts())), format_count(static_cast<double>(sum.barriers)),
+      fmt::format("{:.1f}%", 100 * sum.idle_lanes),
       // One kernel of several does an unknown share of the operations.
       kernels.size() == trial.kernels.size() && bytes > 0 ? format_figure(trial.operations / bytes) : "-"};
 }
@@ -53,7 +54,8 @@ const char* const kFigureLegend =
     "floats "
     "side by side.\nmoved: these sectors' bytes; x least: over every input read and every output written "
     "once. "
-    "waves: passes a shared-memory\nrequest; conflicts: passes that bank conflicts add. idle: lanes that sat "
+    "shared: requests to\nshared memory; waves: passes a request; conflicts: all passes that bank conflicts "
+    "add. idle: lanes that sat "
     "out. op/B: useful operations a byte moved.";
 
 std::string format_count(double count) {
@@ -64,12 +66,19 @@ std::string format_count(double count) {
 
 std::string format_figure(double value) {
   if (!std::isfinite(value)) return "-";
-  return value < 99.95 ? fmt::format("{:.1f}", value) : fmt::format("{:.0f}", value);
+  return value < 9.995   ? fmt::format("{:.2f}", value)
+         : value < 99.95 ? fmt::format("{:.1f}", value)
+                         : fmt::format("{:.0f}", value);
+}
+
+std::string format_traffic(double bytes) {
+  if (bytes < 999.5) return fmt::format("{:.0f} B", bytes);
+  return bytes < 999.5e3 ? format_figure(bytes / 1e3) + " kB" : format_figure(bytes / 1e6) + " MB";
 }
 
 Rows figure_rows(const std::vector<TracedTrial>& trials) {
-  Rows rows = {{"rung", "loads", "sect/ld", "sect/st", "moved", "x least", "waves", "conflicts", "barriers",
-                "idle", "op/B", "shape"}};
+  Rows rows = {{"rung", "loads", "sect/ld", "sect/st", "moved", "x least", "shared", "waves", "conflicts",
+                "barriers", "idle", "op/B", "shape"}};
   for (const TracedTrial& trial : trials) {
     rows.push_back(figure_row(trial.label(), trial, trial.kernels));
     rows.back().push_back(trial.shape);
@@ -107,9 +116,8 @@ Rows line_rows(const KernelTrace& kernel, SourceText& source) {
     rows.push_back({fmt::format("{}:{}", line.file.empty() ? "?" : line.file, line.line),
                     count(f.global_load.requests), format_figure(sum.sectors_per_load()),
                     count(f.global_store.requests), format_figure(sum.sectors_per_store()),
-                    count(f.shared_load.requests + f.shared_store.requests),
-                    format_figure(sum.wavefronts_per_request()), count(sum.conflicts()),
-                    source.line(line.file, line.line)});
+                    count(sum.shared_requests()), format_figure(sum.wavefronts_per_request()),
+                    count(sum.conflicts()), source.line(line.file, line.line)});
   }
   return rows;
 }

@@ -31,7 +31,8 @@ Rows line_rows(const hostcuda::trace::KernelTrace& kernel, SourceText& source);
 // Every finding and every wrong result: "gemm/03_shared_tile: race in …".
 std::vector<std::string> problem_lines(const std::vector<TracedTrial>& trials);
 
-std::string format_count(double count);   // "9216", "16.8M"
-std::string format_figure(double value);  // "4.0"; "-" for NaN
+std::string format_count(double count);    // "9216", "16.8M"
+std::string format_figure(double value);   // "4.00", "16.5"; "-" for NaN
+std::string format_traffic(double bytes);  // "84.1 MB", of 10⁶ bytes
 
 }  // namespace lathe

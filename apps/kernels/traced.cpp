@@ -74,6 +74,9 @@ Summary::Summary(const std::vector<KernelTrace>& kernels) {
 double Summary::bytes_moved() const {
   return kSector * static_cast<double>(figures.global_load.moved + figures.global_store.moved);
 }
+int64_t Summary::shared_requests() const {
+  return figures.shared_load.requests + figures.shared_store.requests;
+}
 int64_t Summary::conflicts() const {
   return figures.shared_load.moved + figures.shared_store.moved - figures.shared_load.ideal -
          figures.shared_store.ideal;
@@ -85,8 +88,7 @@ double Summary::sectors_per_store() const {
   return ratio(figures.global_store.moved, figures.global_store.requests);
 }
 double Summary::wavefronts_per_request() const {
-  return ratio(figures.shared_load.moved + figures.shared_store.moved,
-               figures.shared_load.requests + figures.shared_store.requests);
+  return ratio(figures.shared_load.moved + figures.shared_store.moved, shared_requests());
 }
 
 nlohmann::ordered_json to_json(const TracedTrial& trial) {

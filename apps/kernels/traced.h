@@ -27,7 +27,8 @@ struct Summary {
   int64_t barriers = 0;
   double idle_lanes = 0;
   explicit Summary(const std::vector<hostcuda::trace::KernelTrace>& kernels);
-  double bytes_moved() const;       // global memory, whole sectors
+  double bytes_moved() const;  // global memory, whole sectors
+  int64_t shared_requests() const;
   int64_t conflicts() const;        // wavefronts beyond those without a conflict
   double sectors_per_load() const;  // NaN where there are none; so are the next two
   double sectors_per_store() const;

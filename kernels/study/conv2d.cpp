@@ -164,7 +164,7 @@ Trial fprop_trial(Forward<T> launcher, const Fprop& rung, Element element, const
   if (expected) y = fprop(x, w, bias, c);
   if (expected && rung.pools) y = pooled(y, s);
   Trial t = describe(c, element, "");
-  t.least_bytes -= static_cast<double>((y_size(s) - outputs) * bytes_of(element));
+  t.least_bytes += static_cast<double>((outputs - y_size(s) + (c.fused ? s.O : 0)) * bytes_of(element));
   t.arrays = {
       {"x", element, x, {}, 0, c.shift},
       {"w", element, w, {}, 0, c.shift},
@@ -203,6 +203,7 @@ Trial dgrad_trial(Element element, const Case& c, bool relu, bool expected) {
     for_each_product(s, c.layout, [&](size_t a, size_t b, size_t at) { dx[a] += out.masked[at] * w[b]; });
   }
   Trial t = describe(c, element, relu ? "dReLU, " : "");
+  if (relu) t.least_bytes += static_cast<double>(y_size(s) * bytes_of(element));
   t.arrays = {{"dy", element, out.dy, {}, 0, c.shift},
               {"y", element, out.y, {}, 0, c.shift},
               {"w", element, w, {}, 0, c.shift},
@@ -234,6 +235,8 @@ Trial wgrad_trial(Element element, const Case& c, bool relu, bool expected) {
   }
   const double error = tolerance(Element::fp32, s.N * s.OH * s.OW);
   Trial t = describe(c, element, relu ? "dReLU and bias, " : "");
+  t.least_bytes += static_cast<double>(w_size(s) * (4 - bytes_of(element)));  // dw is fp32
+  if (relu) t.least_bytes += static_cast<double>(y_size(s) * bytes_of(element) + s.O * 4);
   t.arrays = {{"x", element, x, {}, 0, c.shift},
               {"dy", element, out.dy, {}, 0, c.shift},
               {"y", element, out.y, {}, 0, c.shift},

@@ -101,7 +101,8 @@ Trial trial(void (*launcher)(const Gemm<T>&, cudaStream_t), Element element, con
                             .transpose_b = s.transpose_b,
                             .epilogue = s.epilogue});
   t.operations = 2.0 * static_cast<double>(s.M) * static_cast<double>(s.N) * static_cast<double>(s.K);
-  t.least_bytes = static_cast<double>((s.M * s.K + s.K * s.N + s.M * s.N) * bytes_of(element));
+  t.least_bytes =
+      static_cast<double>((s.M * s.K + s.K * s.N + s.M * s.N + (s.epilogue ? s.N : 0)) * bytes_of(element));
   return t;
 }
 
