@@ -133,7 +133,7 @@ def sectors(d, x, y, count, colour, used, size=26):
         d.parts.append(f'<rect x="{x + s * size:g}" y="{y}" width="{size}" height="22" class="frame" stroke-width="1"/>')
 
 
-@drawing("00_sectors", 760, 230, "32 lanes that read 32 neighbouring floats touch 4 sectors; 32 floats apart, 32 sectors")
+@drawing("00_sectors", 760, 230, "32 lanes that read 32 neighbouring floats touch 4 sectors; 8 floats apart, 32 sectors")
 def _(d):
     d.text(20, 28, "neighbours: lane i reads x[i]", bold=True)
     sectors(d, 20, 40, 4, "blue", lambda s, w: True, 128)
@@ -680,7 +680,7 @@ def _(d):
     d.text(20, 26, "x, NHWC: channels of a pixel side by side", bold=True)
     for r in range(4):
         for c in range(4):
-            hot = 1 <= r < 4 and c >= 1
+            hot = r == 1 and 1 <= c < 3
             d.grid(20 + c * 76, 40 + r * 34, 1, 4, s, 24, lambda a, b, hot=hot: "orange" if hot else "grey")
     d.arrow(330, 106, 388, 106)
     d.text(400, 26, "a tile in shared memory", bold=True)
@@ -688,7 +688,8 @@ def _(d):
     d.text(400, 190, "rows: k (tap, channel); columns: output pixels", 12, colour="soft")
     for i, words in enumerate(["k and pixel give tap,", "channel, row and column,", "and so an address in x, or", "a 0 in the padding. The", "product itself is GEMM's."]):
         d.text(560, 60 + 18 * i, words, 12)
-    d.text(20, 222, "Neighbouring k are neighbouring channels: a warp's loads are contiguous as long as C allows.", 12, colour="soft")
+    d.text(20, 206, "Orange: two taps of one window, 4 channels each, and where they lie in the tile.", 12, colour="soft")
+    d.text(20, 226, "Neighbouring k are neighbouring channels: a warp's loads are contiguous as long as C allows.", 12, colour="soft")
 
 
 @drawing("10_conv_pooled", 780, 250, "The rows of a tile in another order: four neighbours are a pooling window")
@@ -741,21 +742,23 @@ def _(d):
     d.text(20, 26, "4×4 pixels of x", bold=True)
     d.grid(20, 40, 4, 4, s, s, lambda r, c: "orange")
     d.arrow(106, 80, 150, 80)
-    d.text(104, 66, "Bᵀ·Bᵀ", 11, colour="soft")
+    d.text(104, 66, "Bᵀ·x·B", 11, colour="soft")
     d.grid(156, 40, 4, 4, s, s, lambda r, c: "yellow")
     d.text(156, 26, "V", bold=True)
     d.text(20, 150, "3×3 weights", bold=True)
     d.grid(20, 164, 3, 3, s, s, lambda r, c: "blue")
     d.arrow(86, 194, 150, 194)
+    d.text(90, 182, "G·w·Gᵀ", 11, colour="soft")
     d.grid(156, 154, 4, 4, s, s, lambda r, c: "teal")
     d.text(156, 148, "U", bold=True)
     d.arrow(242, 80, 300, 112)
     d.arrow(242, 194, 300, 150)
-    d.text(306, 74, "16 products of matrices", bold=True)
+    d.text(306, 74, "M: 16 products", bold=True)
     d.grid(306, 90, 4, 4, s, s, lambda r, c: "violet")
     d.text(306, 188, "one for each place,", 12, colour="soft")
     d.text(306, 206, "summed over channels", 12, colour="soft")
     d.arrow(392, 130, 450, 130)
+    d.text(394, 122, "Aᵀ·M·A", 11, colour="soft")
     d.grid(460, 110, 2, 2, s, s, lambda r, c: "green")
     d.text(460, 98, "2×2 of y", bold=True)
     d.text(530, 110, "16 multiplications for 4 outputs,", 12)

@@ -14,7 +14,8 @@
 //   k_is_contiguous          static constexpr bool: whether neighbouring k (else neighbouring m or n) are
 //                            neighbours in memory: neighbouring threads load along that axis
 //   Outer outer(batch, o)    what is worth knowing about row m of A or column n of B; computed once
-//   Inner inner(k)           the same for k; computed once for each tile
+//   Inner inner(k)           the same for k; computed once for each tile where k is contiguous, else for each
+//                            element
 //   load(outer, inner)       the element as float; 0 outside the matrix
 // and a result has store(b, m, n, value), b = batch · slices + slice, which ignores positions outside C.
 #pragma once
