@@ -9,7 +9,7 @@ packages=(
   libdnnl-dev ocl-icd-opencl-dev              # oneDNN; its CMake file asks for OpenCL
   libeigen3-dev libboost-context-dev
   libfmt-dev nlohmann-json3-dev libtoml11-dev
-  libjpeg62-turbo-dev libstb-dev              # pictures
+  libjpeg-dev libstb-dev                      # pictures
   libgtest-dev libbenchmark-dev               # tests and micro-benchmarks
 )
 
