@@ -63,6 +63,20 @@ void add(Figures& to, const Figures& from) {
   to.atomics += from.atomics;
 }
 
+// One finding for a line of the source, though the compiler may have made several accesses of it; reads and
+// writes apart.
+void add(std::vector<Finding>& findings, const Finding& finding) {
+  const auto verb = [](const Finding& f) { return f.message.substr(0, f.message.find(' ')); };
+  for (Finding& other : findings) {
+    if (finding.line == 0 || other.kind != finding.kind || other.line != finding.line ||
+        other.file != finding.file || verb(other) != verb(finding))
+      continue;
+    other.count += finding.count;
+    return;
+  }
+  findings.push_back(finding);
+}
+
 }  // namespace
 
 Recorder* recorder = nullptr;
@@ -313,7 +327,7 @@ std::vector<KernelTrace> Recorder::take() {
       add(lines[{line.file, line.line}], figures);
     }
     for (auto& [line, figures] : lines) t.lines.push_back({line.first, line.second, figures});
-    for (auto& [key, finding] : record->findings) t.findings.push_back(finding);
+    for (auto& [key, finding] : record->findings) add(t.findings, finding);
     if (requests.lanes != 0)
       t.idle_lanes = static_cast<double>(requests.idle) / static_cast<double>(requests.lanes);
     if (requests.records != 0)
