@@ -1,17 +1,15 @@
 // Where a result goes besides the table: --json FILE|- and --html FILE.
 #pragma once
 
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "apps/command_line/config.h"
 #include "apps/run/console.h"
-#include "engine/runtime/atomic_file.h"
 
 namespace lathe {
 
-// Opens the files at once: a place that cannot be written to is told before the work.
+// Tries the files at once: a place that cannot be written to is told before the work.
 class Output {
  public:
   // Throws Error: the files, as AtomicFile; (usage) where both go to one place, or where a file has a rung's
@@ -25,7 +23,6 @@ class Output {
 
  private:
   std::string json_name_, html_name_;
-  std::unique_ptr<AtomicFile> json_, html_;
 };
 
 }  // namespace lathe

@@ -29,20 +29,25 @@ std::vector<std::string> figure_row(const std::string& name, const TracedTrial& 
       kernels.size() == trial.kernels.size() && bytes > 0 ? format_figure(trial.operations / bytes) : "-"};
 }
 
-// Its lines without their ends; empty where it cannot be read.
-std::vector<std::string> read_lines(const std::string& file) {
+// Its lines without their ends; empty where it cannot be read. Sets `changed` where it is younger than the
+// program.
+std::vector<std::string> read_lines(const std::string& file, bool& changed) {
   namespace fs = std::filesystem;
   std::error_code error;
-  std::vector<fs::path> places = {fs::path(file)};
+  std::vector<fs::path> places;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   for (fs::path folder = program.parent_path(); folder.has_relative_path(); folder = folder.parent_path())
     places.push_back(folder / file);
+  places.push_back(file);
   for (const fs::path& place : places) {
     if (!fs::is_regular_file(place, error)) continue;
     std::ifstream stream(place);
     std::vector<std::string> lines;
     for (std::string line; std::getline(stream, line);) lines.push_back(line);
-    if (!lines.empty()) return lines;
+    if (lines.empty()) continue;
+    const auto built = fs::last_write_time(program, error), edited = fs::last_write_time(place, error);
+    changed = changed || (!error && edited > built);
+    return lines;
   }
   return {};
 }
@@ -98,7 +103,7 @@ Rows figure_rows(const std::vector<TracedTrial>& trials) {
 
 std::string SourceText::line(const std::string& file, int line) {
   auto found = files_.find(file);
-  if (found == files_.end()) found = files_.emplace(file, read_lines(file)).first;
+  if (found == files_.end()) found = files_.emplace(file, read_lines(file, changed_)).first;
   if (line < 1 || static_cast<size_t>(line) > found->second.size()) return "";
   const std::string& text = found->second[static_cast<size_t>(line) - 1];
   const size_t start = std::min(text.find_first_not_of(" \t"), text.size());

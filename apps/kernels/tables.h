@@ -21,8 +21,10 @@ extern const char* const kFigureLegend;
 class SourceText {
  public:
   std::string line(const std::string& file, int line);  // trimmed; "" where it cannot be read
+  bool changed() const { return changed_; }             // a file was, since the program was built
  private:
   std::map<std::string, std::vector<std::string>> files_;
+  bool changed_ = false;
 };
 
 // A row for each source line of one kernel that touched memory.

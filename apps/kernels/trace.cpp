@@ -20,6 +20,9 @@ void show(const std::vector<TracedTrial>& trials, bool lines, Console& console) 
     for (const auto& kernel : trial.kernels)
       console.result(fmt::format("\n{}, {}: {}\n{}", trial.label(), trial.shape, kernel.kernel,
                                  format_table(line_rows(kernel, source))));
+  if (source.changed())
+    console.note(
+        "a source was changed after lathe was built: its lines may not be those counted; make build");
 }
 
 }  // namespace

@@ -127,8 +127,8 @@ TEST_F(KernelsCommand, ListHasEveryRung) {
 TEST_F(KernelsCommand, BadUsageIsOneLine) {
   for (const char* words :
        {"", "chek", "gemm/3", "check gem", "trace --json", "trace --json gemm/1", "explain",
-        "trace --json - --html -", "trace --json a --html a", "trace --json - --html /dev/stdout",
-        "list --quick", "time gemm/99", "check ''"}) {
+        "trace --json - --html -", "trace --json a --html a", "trace --json a.tmp --html a",
+        "trace --json - --html /dev/stdout", "list --quick", "time gemm/99", "check ''"}) {
     const Result result = kernels(words);
     EXPECT_EQ(result.code, 2) << words << ": " << result.output;
     EXPECT_EQ(std::ranges::count(result.output, '\n'), 1) << words << ": " << result.output;
@@ -283,12 +283,14 @@ TEST_F(KernelsCommand, APlaceThatCannotBeWrittenToIsToldBeforeTheWork) {
 TEST_F(KernelsCommand, NoTracerOutlivesTheCommand) {
   fake_tracer("echo $$ >pid; exec sleep 100");
   const Result result = shell(
-      "{ ./lathe kernels trace gemm/1 & for i in $(seq 100); do [ -s pid ] && break; sleep 0.05; done; "
+      "{ ./lathe kernels trace gemm/1 --json f.json & for i in $(seq 100); do [ -s pid ] && break; sleep "
+      "0.05; done; "
       "kill -TERM $!; wait $!; code=$?; for i in $(seq 100); do kill -0 $(cat pid) || break; sleep 0.05; "
       "done; "
       "[ $i = 100 ] && echo alive; exit $code; }");
   EXPECT_EQ(result.code, 143);
   EXPECT_FALSE(has(result.output, "alive")) << result.output;
+  EXPECT_FALSE(fs::exists(folder_ / "f.json.tmp"));
 }
 
 TEST_F(KernelsCommand, TimeWithoutAGpuIsNamedAPrediction) {
